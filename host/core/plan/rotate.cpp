@@ -63,12 +63,13 @@ struct RotationCut {
 };
 RotationCut cutRotation(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                         const RopeLimits& limits) {
+    const HeadGeometry g = geometryOf(d);
     RotationCut cut = {
-        pairLanes(d, variant), 0, d.out_of_place != 0 ? d.head_dim - d.rotation.rotary_dim : 0, 0, 0, {}};
+        pairLanes(g, variant), 0, d.out_of_place != 0 ? d.head_dim - d.rotation.rotary_dim : 0, 0, 0, {}};
     cut.lanes = cut.pair_lanes + copyLanes(cut.copied, d.rotation.rotary_begin, variant);
-    cut.heads = chooseRotationHeads(d, mostHeads(t), limits);
+    cut.heads = chooseRotationHeads(g, mostHeads(t), limits);
     cut.blocks = countBlocks(t, cut.heads);
-    cut.groups = cutIntoGroups(d, cut.blocks, cut.lanes, largestGroup(d, limits), limits);
+    cut.groups = cutIntoGroups(g, cut.blocks, cut.lanes, largestGroup(g, limits), limits);
     return cut;
 }
 
@@ -81,7 +82,7 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
     constants[ROPE_ID_ROTARY_BEGIN] = d.rotation.rotary_begin;
     constants[ROPE_ID_PASS_ELEMENTS] = cut.copied;
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
-    constants[ROPE_ID_NATIVE_HALVES] = takesNativeHalves(d, limits);
+    constants[ROPE_ID_NATIVE_HALVES] = takesNativeHalves(geometryOf(d), limits);
     setGroupConstants(cut.groups, variant, cut.lanes, cut.heads, pass);
     if (cut.groups.shares) pass->facts.stages |= kShares;
     if (t.count == 1) return;
@@ -167,9 +168,9 @@ RopeResult planPasses(const RopeRotateDescription& d, Planner* planner) {
     };
     ShaderVariant variants[2];
     for (uint32_t i = 0; i < 2; ++i) {
-        variants[i] = chooseVariant(d, sideBits(tensors[i].tensor), planner->limits());
+        variants[i] = chooseVariant(geometryOf(d), sideBits(tensors[i].tensor), planner->limits());
         if (tensors[i].tensor.heads != 0 && !variants[i].fits)
-            return refuseOddPlaces(tensors[i].name, oddHalves(d), planner->reason());
+            return refuseOddPlaces(tensors[i].name, oddHalves(geometryOf(d)), planner->reason());
     }
     const TurnedTensors both = {{&tensors[0], &tensors[1]}, 2};
     if (turnTogether(d, both, variants, planner->limits())) {

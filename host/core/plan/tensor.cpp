@@ -16,10 +16,10 @@ namespace rope {
 namespace {
 
 // True if the elements of one side of a tensor lie in groups of 2^bits that start at multiples of it.
-bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
-    const uint32_t second = liesInChunks(pairing) ? d.rotation.chunk_dim / 2 : 0;
-    const uint32_t copied = d.out_of_place != 0 ? d.head_dim : 0;
-    return ((d.rotation.rotary_begin | second | copied | strides) & ((1u << bits) - 1)) == 0;
+bool isAligned(const HeadGeometry& g, uint64_t strides, RopePairing pairing, uint32_t bits) {
+    const uint32_t second = liesInChunks(pairing) ? g.chunk_dim / 2 : 0;
+    const uint32_t copied = g.moves_all ? g.head_dim : 0;
+    return ((g.rotary_begin | second | copied | strides) & ((1u << bits) - 1)) == 0;
 }
 
 uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
@@ -33,32 +33,48 @@ uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& v
 }
 
 // True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
-bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides) {
-    return d.rotation.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.rotation.pairing, 2) &&
-           isAligned(d, sides.destination, d.rotation.pairing_out, 2);
+bool fitsVectors(const HeadGeometry& g, const SideBits& sides) {
+    return g.rotary_dim % 8 == 0 && isAligned(g, sides.source, g.pairing, 2) &&
+           isAligned(g, sides.destination, g.pairing_out, 2);
 }
 
 // True if each side's elements fill whole words: float32 ones do anywhere, 16-bit ones in twos.
-bool fitsWords(const RopeRotateDescription& d, const SideBits& sides) {
-    return (d.element == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.rotation.pairing, 1)) &&
-           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.rotation.pairing_out, 1));
+bool fitsWords(const HeadGeometry& g, const SideBits& sides) {
+    return (g.element == ROPE_ELEMENT_F32 || isAligned(g, sides.source, g.pairing, 1)) &&
+           (g.element_out == ROPE_ELEMENT_F32 || isAligned(g, sides.destination, g.pairing_out, 1));
 }
 
 } // namespace
 
-ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const RopeLimits& limits) {
-    const bool in32 = d.element == ROPE_ELEMENT_F32, out32 = d.element_out == ROPE_ELEMENT_F32;
-    if (lanePairsAtMost(d, limits) == 8 && !in32 && !out32 && d.rotation.rotary_dim % 16 == 0 &&
-        isAligned(d, sides.source, d.rotation.pairing, 3) && isAligned(d, sides.destination, d.rotation.pairing_out, 3))
-        return {8, 8, false, true};
-    if (fitsVectors(d, sides)) return {4, 4, false, true};
-    return {4, in32 && out32 ? 1u : 2u, true, fitsWords(d, sides)};
+HeadGeometry geometryOf(const RopeRotateDescription& d) {
+    const RopeRotation& r = d.rotation;
+    return {d.head_dim,
+            r.rotary_begin,
+            r.rotary_dim,
+            r.chunk_dim,
+            r.pairing,
+            r.pairing_out,
+            d.element,
+            d.element_out,
+            d.out_of_place != 0,
+            r.source == ROPE_SOURCE_INLINE,
+            (d.q.heads | d.k.heads) != 0 ? uint64_t{d.tokens} * d.batch : 0,
+            d.tuning};
 }
 
-uint32_t oddHalves(const RopeRotateDescription& d) {
-    const bool in_chunks = (d.element != ROPE_ELEMENT_F32 && liesInChunks(d.rotation.pairing)) ||
-                           (d.element_out != ROPE_ELEMENT_F32 && liesInChunks(d.rotation.pairing_out));
-    return in_chunks && d.rotation.chunk_dim / 2 % 2 != 0 ? d.rotation.chunk_dim / 2 : 0;
+ShaderVariant chooseVariant(const HeadGeometry& g, const SideBits& sides, const RopeLimits& limits) {
+    const bool in32 = g.element == ROPE_ELEMENT_F32, out32 = g.element_out == ROPE_ELEMENT_F32;
+    if (lanePairsAtMost(g, limits) == 8 && !in32 && !out32 && g.rotary_dim % 16 == 0 &&
+        isAligned(g, sides.source, g.pairing, 3) && isAligned(g, sides.destination, g.pairing_out, 3))
+        return {8, 8, false, true};
+    if (fitsVectors(g, sides)) return {4, 4, false, true};
+    return {4, in32 && out32 ? 1u : 2u, true, fitsWords(g, sides)};
+}
+
+uint32_t oddHalves(const HeadGeometry& g) {
+    const bool in_chunks = (g.element != ROPE_ELEMENT_F32 && liesInChunks(g.pairing)) ||
+                           (g.element_out != ROPE_ELEMENT_F32 && liesInChunks(g.pairing_out));
+    return in_chunks && g.chunk_dim / 2 % 2 != 0 ? g.chunk_dim / 2 : 0;
 }
 
 RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* reason, const char* even_halves) {
@@ -128,15 +144,15 @@ void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& v
     }
 }
 
-bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits) {
-    const bool halves = d.element == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16;
+bool takesNativeHalves(const HeadGeometry& g, const RopeLimits& limits) {
+    const bool halves = g.element == ROPE_ELEMENT_F16 || g.element_out == ROPE_ELEMENT_F16;
     return halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
 }
 
-uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant) {
-    if (d.rotation.rotary_dim == 0) return 0;
-    const uint32_t chunk_pairs = d.rotation.chunk_dim / 2; // a lane's pairs all lie in one chunk
-    return d.rotation.rotary_dim / d.rotation.chunk_dim * ((chunk_pairs + variant.lane_pairs - 1) / variant.lane_pairs);
+uint32_t pairLanes(const HeadGeometry& g, const ShaderVariant& variant) {
+    if (g.rotary_dim == 0) return 0;
+    const uint32_t chunk_pairs = g.chunk_dim / 2; // a lane's pairs all lie in one chunk
+    return g.rotary_dim / g.chunk_dim * ((chunk_pairs + variant.lane_pairs - 1) / variant.lane_pairs);
 }
 
 uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant) {

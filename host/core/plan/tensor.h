@@ -9,6 +9,19 @@
 
 namespace rope {
 
+// The twelve numbers that lanes and groups are chosen by.
+struct HeadGeometry {
+    uint32_t head_dim, rotary_begin, rotary_dim, chunk_dim;
+    RopePairing pairing, pairing_out;
+    RopeElement element, element_out; // as it is read and written
+    bool moves_all;                   // elements that do not rotate are moved too
+    bool computes;                    // cos and sin are computed
+    uint64_t tokens;   // of all sequences; 0: pipelines are the same at any number (fused passes, additions)
+    RopeTuning tuning; // the caller's
+};
+// Returns those of a rotation, which has heads, or of an addition, which has none.
+HeadGeometry geometryOf(const RopeRotateDescription& d);
+
 // How a shader takes a tensor's lanes.
 struct ShaderVariant {
     uint32_t lane_pairs;
@@ -27,16 +40,16 @@ struct SideBits {
 inline SideBits sideBits(const RopeTensor& tensor) { return {strideBits(tensor.from), strideBits(tensor.to)}; }
 
 // Chooses how lanes are taken. Lanes of 16-bit elements have eight pairs if the geometry and the tuning allow it.
-ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const RopeLimits& limits);
+ShaderVariant chooseVariant(const HeadGeometry& g, const SideBits& sides, const RopeLimits& limits);
 // Returns the pairs of a chunk if they are an odd number, and its halves then lie at odd places; else 0.
-uint32_t oddHalves(const RopeRotateDescription& d);
+uint32_t oddHalves(const HeadGeometry& g);
 // Refuses a tensor whose 16-bit elements lie at odd places: by the odd halves of its pairs, or by its other numbers
 // (0). `even_halves` is what gives even ones.
 RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* reason,
                            const char* even_halves = "weights permuted to interleaved pairs (ropePairPermutation)");
 // True if the pass converts float16, and the device's own conversions are proven.
-bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits);
-uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant);
+bool takesNativeHalves(const HeadGeometry& g, const RopeLimits& limits);
+uint32_t pairLanes(const HeadGeometry& g, const ShaderVariant& variant);
 // Returns the lanes that copy so many elements, which do not rotate, of a head whose rotary part starts at `begin`.
 uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant);
 

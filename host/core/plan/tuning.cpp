@@ -41,14 +41,12 @@ const DeviceTuning& deviceTuning(const RopeLimits& limits) {
     return *row;
 }
 
-// The descriptions of fused passes and additions have no heads here.
-const RopeTuning& rotationTuning(const RopeRotateDescription& d, const RopeLimits& limits) {
+const RopeTuning& rotationTuning(const HeadGeometry& g, const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);
-    if ((d.q.heads | d.k.heads) == 0) return device.any;
-    const uint64_t tokens = uint64_t{d.tokens} * d.batch;
-    if (tokens < kManyTokens) return device.few;
-    const bool floats = d.element == ROPE_ELEMENT_F32 || d.element_out == ROPE_ELEMENT_F32;
-    return tokens >= kStreamedTokens || d.rotation.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
+    if (g.tokens == 0) return device.any;
+    if (g.tokens < kManyTokens) return device.few;
+    const bool floats = g.element == ROPE_ELEMENT_F32 || g.element_out == ROPE_ELEMENT_F32;
+    return g.tokens >= kStreamedTokens || g.computes || floats ? device.many : device.halves;
 }
 
 uint32_t distance(uint32_t a, uint32_t b) { return a < b ? b - a : a - b; }
@@ -87,36 +85,35 @@ uint32_t lastTokensCutAlike(uint32_t sequences, uint32_t tokens) {
 
 bool takesTensorsTogether(const RopeLimits& limits) { return deviceTuning(limits).together; }
 
-uint32_t lanePairsAtMost(const RopeRotateDescription& d, const RopeLimits& limits) {
-    return d.tuning.pairs != 0 ? d.tuning.pairs : rotationTuning(d, limits).pairs;
+uint32_t lanePairsAtMost(const HeadGeometry& g, const RopeLimits& limits) {
+    return g.tuning.pairs != 0 ? g.tuning.pairs : rotationTuning(g, limits).pairs;
 }
 
-uint32_t chooseRotationHeads(const RopeRotateDescription& d, uint32_t most, const RopeLimits& limits) {
-    const uint32_t heads = d.tuning.heads != 0 ? d.tuning.heads : rotationTuning(d, limits).heads;
+uint32_t chooseRotationHeads(const HeadGeometry& g, uint32_t most, const RopeLimits& limits) {
+    const uint32_t heads = g.tuning.heads != 0 ? g.tuning.heads : rotationTuning(g, limits).heads;
     return smaller(smaller(heads, most), ROPE_MAX_ROTATED_HEADS);
 }
 
 // A group takes one token, or as many as make 64 threads, and all of a token's heads or a part of them. A head
 // of more lanes than a group has threads is cut anywhere, and then each thread makes its own angles.
-GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t lanes, uint32_t most,
+GroupCut cutIntoGroups(const HeadGeometry& g, uint32_t blocks, uint32_t lanes, uint32_t most,
                        const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);
-    const uint32_t given = d.tuning.group_size;
-    const uint32_t wished = smaller(given != 0 ? given : rotationTuning(d, limits).group_size, most);
+    const uint32_t given = g.tuning.group_size;
+    const uint32_t wished = smaller(given != 0 ? given : rotationTuning(g, limits).group_size, most);
     if (lanes > most) return {{wished, 1, 1}, (lanes + wished - 1) / wished, false};
     const uint32_t taken = chooseBlocks(blocks, lanes, wished, most), threads = taken * lanes;
     GroupCut cut = {{lanes, taken, 1}, 1, false};
     if (taken == blocks && threads < kLeastGroupThreads)
         cut.size[2] = smaller((kLeastGroupThreads + threads - 1) / threads, most / threads);
-    const uint64_t angle_bytes = uint64_t{cut.size[2]} * (d.rotation.rotary_dim / 2) * 8; // a cosine and a sine
-    cut.shares =
-        device.shares && taken > 1 && d.rotation.source == ROPE_SOURCE_INLINE && angle_bytes <= limits.shared_bytes;
+    const uint64_t angle_bytes = uint64_t{cut.size[2]} * (g.rotary_dim / 2) * 8; // a cosine and a sine
+    cut.shares = device.shares && taken > 1 && g.computes && angle_bytes <= limits.shared_bytes;
     return cut;
 }
 
-uint32_t largestGroup(const RopeRotateDescription& d, const RopeLimits& limits) {
-    if (d.tuning.group_size != 0) return d.tuning.group_size;
-    const uint32_t wished = rotationTuning(d, limits).group_size;
+uint32_t largestGroup(const HeadGeometry& g, const RopeLimits& limits) {
+    if (g.tuning.group_size != 0) return g.tuning.group_size;
+    const uint32_t wished = rotationTuning(g, limits).group_size;
     return smaller(wished > kMostGroupThreads ? wished : kMostGroupThreads, limits.group_size);
 }
 
@@ -149,10 +146,9 @@ ScoreCut cutScores(uint32_t queries, uint32_t lanes, const RopeLimits& limits) {
 
 // A group takes up to eight blocks of sequences, and a part of a token's lanes or all of them, or several tokens.
 // Sequences are counted in powers of two, so that few batches take pipelines of their own.
-AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
+AdditionCut cutAddition(bool computes, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
                         const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);
-    const bool computes = d.rotation.source == ROPE_SOURCE_INLINE;
     const uint32_t wished = smaller(device.any.group_size, limits.group_size);
     const uint32_t taken = powerOfTwo(smaller(sequences, device.any.heads));
     uint32_t blocks = powerOfTwo(smaller(smaller(sequences / taken, kMostAddedBlocks), wished));

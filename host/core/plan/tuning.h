@@ -5,6 +5,7 @@
 
 namespace rope {
 
+struct HeadGeometry;
 struct ShaderVariant;
 
 RopeResult checkTuning(const RopeTuning& tuning, const RopeLimits& limits, RopeReason* reason);
@@ -17,18 +18,17 @@ struct GroupCut {
 constexpr uint32_t kMostGroupBlocks = 128; // what every device allows in y; in z it allows 64
 // Cuts the blocks of a token into groups of so many threads at most. A block is a thread's heads, and has so many
 // lanes.
-GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t lanes, uint32_t most,
-                       const RopeLimits& limits);
+GroupCut cutIntoGroups(const HeadGeometry& g, uint32_t blocks, uint32_t lanes, uint32_t most, const RopeLimits& limits);
 // Returns the threads that a group may have at most.
-uint32_t largestGroup(const RopeRotateDescription& d, const RopeLimits& limits);
+uint32_t largestGroup(const HeadGeometry& g, const RopeLimits& limits);
 // Returns the heads of one thread, whose tensors have at most so many heads.
-uint32_t chooseRotationHeads(const RopeRotateDescription& d, uint32_t most, const RopeLimits& limits);
+uint32_t chooseRotationHeads(const HeadGeometry& g, uint32_t most, const RopeLimits& limits);
 // Returns the most tokens of each sequence that a rotation cuts into groups as it cuts so many.
 uint32_t lastTokensCutAlike(uint32_t sequences, uint32_t tokens);
 // True if Q and K go in one dispatch where they can.
 bool takesTensorsTogether(const RopeLimits& limits);
 // Returns the pairs that a lane of a rotation takes at most.
-uint32_t lanePairsAtMost(const RopeRotateDescription& d, const RopeLimits& limits);
+uint32_t lanePairsAtMost(const HeadGeometry& g, const RopeLimits& limits);
 
 // How a bias is cut into groups. A group has 2^lane_bits lanes, each a run of keys. Its other threads take other
 // queries.
@@ -46,8 +46,9 @@ struct AdditionCut {
     GroupCut group;
     uint32_t sequences; // of one thread
 };
-// Cuts the lanes of tokens, each of so many pairs. So many sequences have the same positions.
-AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
+// Cuts the lanes of tokens, each of so many pairs. So many sequences have the same positions. `computes`: sinusoids are
+// made, not read.
+AdditionCut cutAddition(bool computes, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
                         const RopeLimits& limits);
 
 // Sets how a pass is cut into groups, with the constants that say so.

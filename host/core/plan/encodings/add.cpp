@@ -36,8 +36,9 @@ bool readsRowsByEight(const RopeRotateDescription& d, const ShaderVariant& varia
 // Sets the constants of an addition, and how its threads are cut into groups.
 void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d, const ShaderVariant& variant,
                      const RopeLimits& limits, RopePass* pass) {
-    const uint32_t lanes = pairLanes(d, variant);
-    const AdditionCut cut = cutAddition(d, pass->count[kHead], lanes, variant.lane_pairs, limits);
+    const uint32_t lanes = pairLanes(geometryOf(d), variant);
+    const AdditionCut cut =
+        cutAddition(d.rotation.source == ROPE_SOURCE_INLINE, pass->count[kHead], lanes, variant.lane_pairs, limits);
     uint32_t* constants = pass->constants;
     setRotationConstants(d, variant, pass);
     if (readsRowsByEight(d, variant, *pass)) constants[ROPE_ID_ROWS] = ROPE_ROWS_BY_EIGHT;
@@ -48,7 +49,7 @@ void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d
     if (addition.scale != 1) memcpy(&constants[ROPE_ID_FACTOR], &addition.scale, sizeof addition.scale);
     const bool half_rows = d.rotation.source != ROPE_SOURCE_INLINE && d.rotation.rows.element == ROPE_ELEMENT_F16;
     constants[ROPE_ID_NATIVE_HALVES] =
-        takesNativeHalves(d, limits) || (half_rows && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0);
+        takesNativeHalves(geometryOf(d), limits) || (half_rows && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0);
     pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
 }
 
@@ -56,8 +57,9 @@ RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
     RopeRotateDescription d = addition.d;
     RopeTensor x = addition.x;
     takeSequencesAsHeads(&d, &x);
-    const ShaderVariant variant = chooseVariant(d, sideBits(x), planner->limits());
-    if (!variant.fits) return refuseOddPlaces("x", oddHalves(d), planner->reason(), "a multiple of 4 as dim");
+    const ShaderVariant variant = chooseVariant(geometryOf(d), sideBits(x), planner->limits());
+    if (!variant.fits)
+        return refuseOddPlaces("x", oddHalves(geometryOf(d)), planner->reason(), "a multiple of 4 as dim");
     RopePass* pass = planner->addPass(rope_shader_add_wide, d.batch, d.tokens, x.heads);
     RopePush common = {};
     setTokenPositions(d, &common, pass);

@@ -68,7 +68,7 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
     RopeRotateDescription d = bias.d;
     d.out_of_place = 1; // every element is moved, so all of them must lie as lanes take them
     const uint64_t bits = strideBits(bias.scores);
-    ShaderVariant variant = chooseVariant(d, {bits, bits}, planner->limits());
+    ShaderVariant variant = chooseVariant(geometryOf(d), {bits, bits}, planner->limits());
     const bool odd = !variant.fits; // a row of scores may have an odd number of keys
     if (odd && (planner->limits().enabled & ROPE_ENABLED_STORAGE_16) == 0) {
         return refuse(planner->reason(), ROPE_ERROR_INVALID,

@@ -54,13 +54,13 @@ void setThreads(const FusedGroup& group, const RopeLimits& limits, RopePass* pas
     const FusedTensor* turned = group.turned();
     uint32_t* constants = pass->constants;
     const uint32_t pairs = turned != nullptr ? turned->d.rotation.rotary_dim / 2 : 0;
-    const uint32_t pair_lanes = turned != nullptr ? pairLanes(turned->d, group.variant) : 0;
+    const uint32_t pair_lanes = turned != nullptr ? pairLanes(geometryOf(turned->d), group.variant) : 0;
     constants[ROPE_ID_PAIR_COUNTS] = pairs | pair_lanes << 16;
     constants[ROPE_ID_RELAYED] = group.stages.relayed;
     setGroupConstants(group.cut, group.variant, group.widest, group.heads, pass);
     constants[ROPE_ID_SHARES] = group.cut.shares && turned != nullptr;
     pass->blocks = group.rows;
-    if (anyOf(group, [&](const FusedTensor& t) { return takesNativeHalves(t.d, limits); }))
+    if (anyOf(group, [&](const FusedTensor& t) { return takesNativeHalves(geometryOf(t.d), limits); }))
         constants[ROPE_ID_NATIVE_HALVES] = 1;
 }
 

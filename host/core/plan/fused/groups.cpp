@@ -33,20 +33,26 @@ bool takesVectors(const FusedGroup& group) {
     return anyOf(group, [](const FusedTensor& t) { return needsVectors(t); });
 }
 
+// Returns what a tensor's lanes are chosen by in a dispatch: its own numbers, and the rotary part that its lanes lie
+// like.
+HeadGeometry geometryIn(const FusedGroup& group, const FusedTensor& t) {
+    HeadGeometry g = geometryOf(t.d);
+    const FusedTensor* like = pairedLike(group, t);
+    g.rotary_begin = like != nullptr ? like->d.rotation.rotary_begin : 0;
+    g.rotary_dim = like != nullptr ? like->d.rotation.rotary_dim : 0;
+    g.chunk_dim = like != nullptr ? like->d.rotation.chunk_dim : 0;
+    g.moves_all = movesWholeHead(t);
+    return g;
+}
+
 // Returns how a tensor's lanes are taken in a dispatch. They have the elements that turn, and the elements that are
 // copied. With vectors a lane holds quads, whose pairs may lie anywhere, but heads of 16-bit elements may not.
 ShaderVariant variantOf(const FusedGroup& group, const FusedTensor& t, const RopeLimits& limits) {
-    RopeRotateDescription d = t.d;
-    const FusedTensor* like = pairedLike(group, t);
-    d.rotation.rotary_begin = like != nullptr ? like->d.rotation.rotary_begin : 0;
-    d.rotation.rotary_dim = like != nullptr ? like->d.rotation.rotary_dim : 0;
-    d.rotation.chunk_dim = like != nullptr ? like->d.rotation.chunk_dim : 0;
-    d.out_of_place = movesWholeHead(t);
     const SideBits sides = fusedSideBits(t);
-    const ShaderVariant variant = chooseVariant(d, sides, limits);
+    const ShaderVariant variant = chooseVariant(geometryIn(group, t), sides, limits);
     if (!takesVectors(group) || !variant.by_words) return variant;
-    const bool odd = (ropeElementBytes(d.element) == 2 && sides.source % 2 != 0) ||
-                     (ropeElementBytes(d.element_out) == 2 && sides.destination % 2 != 0);
+    const bool odd = (ropeElementBytes(t.d.element) == 2 && sides.source % 2 != 0) ||
+                     (ropeElementBytes(t.d.element_out) == 2 && sides.destination % 2 != 0);
     return {4, 4, true, !odd};
 }
 
@@ -70,21 +76,20 @@ SharedStages sharedStages(const FusedGroup& group) {
 // Heads that lie alike all copy, if the heads of one tensor do. Where pairs are relayed, a lane holds two quads, and
 // some lanes turn pairs too.
 TensorLanes lanesOf(const FusedGroup& group, const FusedTensor& t) {
-    const FusedTensor* like = pairedLike(group, t);
-    const uint32_t begin = like != nullptr ? like->d.rotation.rotary_begin : 0;
+    const HeadGeometry g = geometryIn(group, t);
+    const bool paired = g.rotary_dim != 0;
     bool copies = false;
-    forEachTensor(group, [&](const FusedTensor& other) {
-        const FusedTensor* as = pairedLike(group, other);
-        const bool alike = other.d.head_dim == t.d.head_dim && (as != nullptr) == (like != nullptr) &&
-                           (as == nullptr || as->d.rotation.rotary_begin == begin);
-        copies = copies || (alike && movesWholeHead(other));
+    forEachTensor(group, [&](const FusedTensor& tensor) {
+        const HeadGeometry other = geometryIn(group, tensor);
+        const bool alike =
+            other.head_dim == g.head_dim && (other.rotary_dim != 0) == paired && other.rotary_begin == g.rotary_begin;
+        copies = copies || (alike && other.moves_all);
     });
-    const uint32_t rotary = like != nullptr ? like->d.rotation.rotary_dim : 0;
-    const uint32_t pair_lanes = like != nullptr ? pairLanes(like->d, group.variant) : 0;
-    const uint32_t copied = copies ? t.d.head_dim - rotary : 0;
-    const uint32_t lanes = group.stages.relayed != 0 ? larger(divideUp(t.d.head_dim, 8), pair_lanes)
-                                                     : pair_lanes + copyLanes(copied, begin, group.variant);
-    return {lanes, copied, like != nullptr ? begin : (copied + 3) / 4 * 4, like != nullptr};
+    const uint32_t pair_lanes = pairLanes(g, group.variant);
+    const uint32_t copied = copies ? g.head_dim - g.rotary_dim : 0;
+    const uint32_t lanes = group.stages.relayed != 0 ? larger(divideUp(g.head_dim, 8), pair_lanes)
+                                                     : pair_lanes + copyLanes(copied, g.rotary_begin, group.variant);
+    return {lanes, copied, paired ? g.rotary_begin : (copied + 3) / 4 * 4, paired};
 }
 
 bool differInWidth(const FusedGroup& group) {
@@ -132,7 +137,7 @@ uint64_t sharedBytes(const FusedGroup& group, const GroupCut& cut, uint32_t head
 
 // Cuts a dispatch whose heads meet in groups: fewer heads in a group, then fewer in a thread, take less memory. A norm
 // over all heads takes more heads in a thread, until a token is one group.
-bool cutStages(const RopeRotateDescription& d, const RopeLimits& limits, FusedGroup* group) {
+bool cutStages(const HeadGeometry& g, const RopeLimits& limits, FusedGroup* group) {
     const uint32_t lanes = group->widest;
     uint32_t& heads = group->heads;
     GroupCut& cut = group->cut;
@@ -141,15 +146,15 @@ bool cutStages(const RopeRotateDescription& d, const RopeLimits& limits, FusedGr
         while (lanes * rowsOf(*group, false, heads) > limits.group_size && heads < kMostNormedHeads) heads *= 2;
         const uint32_t blocks = rowsOf(*group, false, heads);
         if (blocks > kMostGroupBlocks || lanes * blocks > limits.group_size) return false;
-        cut = cutIntoGroups(d, blocks, lanes, lanes * blocks, limits);
+        cut = cutIntoGroups(g, blocks, lanes, lanes * blocks, limits);
         cut.size[1] = blocks;
         cut.size[2] = 1;
         return sharedBytes(*group, cut, heads) <= limits.shared_bytes;
     }
     for (;; heads /= 2) {
-        for (uint32_t most = larger(largestGroup(d, limits), lanes);; most /= 2) {
+        for (uint32_t most = larger(largestGroup(g, limits), lanes);; most /= 2) {
             if (most < lanes) most = lanes;
-            cut = cutIntoGroups(d, rowsOf(*group, false, heads), lanes, most, limits);
+            cut = cutIntoGroups(g, rowsOf(*group, false, heads), lanes, most, limits);
             if (sharedBytes(*group, cut, heads) <= limits.shared_bytes) return true;
             if (most == lanes) break;
         }
@@ -183,15 +188,15 @@ bool cutThreads(const RopeLimits& limits, FusedGroup* group) {
     });
     RopeLimits left = limits;
     left.shared_bytes -= smaller(limits.shared_bytes, kIdleBytes);
-    const RopeRotateDescription& d = (group->turned() != nullptr ? *group->turned() : group->first()).d;
-    const uint32_t largest = largestGroup(d, limits);
+    const HeadGeometry g = geometryOf((group->turned() != nullptr ? *group->turned() : group->first()).d);
+    const uint32_t largest = largestGroup(g, limits);
     if (differInWidth(*group) && (group->stages.all_heads || group->widest > largest)) return false;
-    group->heads = chooseRotationHeads(d, most_heads, limits);
+    group->heads = chooseRotationHeads(g, most_heads, limits);
     const bool parts = !meets && group->widest > largest;
     if (group->stages.reduce()) {
-        if (!cutStages(d, left, group)) return false;
+        if (!cutStages(g, left, group)) return false;
     } else {
-        group->cut = cutIntoGroups(d, rowsOf(*group, parts, group->heads), group->widest, largest, left);
+        group->cut = cutIntoGroups(g, rowsOf(*group, parts, group->heads), group->widest, largest, left);
     }
     group->rows = rowsOf(*group, parts, group->heads);
     return true;
@@ -199,7 +204,8 @@ bool cutThreads(const RopeLimits& limits, FusedGroup* group) {
 
 RopeResult refuseThreads(const FusedGroup& group, const RopeLimits& limits, RopeReason* reason) {
     if (!group.variant.fits)
-        return refuseOddPlaces(group.first().name, takesVectors(group) ? 0 : oddHalves(group.first().d), reason);
+        return refuseOddPlaces(group.first().name, takesVectors(group) ? 0 : oddHalves(geometryOf(group.first().d)),
+                               reason);
     const SharedStages& stages = group.stages;
     const auto meets = [&](const FusedTensor& t) { return stages.relayed != 0 || reducesOverHead(t); };
     const FusedTensor* tensor = &group.first(); // that takes the most together
