@@ -1,42 +1,15 @@
 // This file carries out fused passes on the CPU, a head at a time: the reference in double, and the shaders' own bits.
-#include "plan/element_formats.h"
 #include "plan/fused/cache.h"
-#include "plan/fused/resolve.h"
-#include "reference/norm_sums.h"
-#include "reference/quantize.h"
-#include "reference/rotation.h"
+#include "reference/fused/biases.h"
+#include "reference/fused/clip.h"
+#include "reference/fused/convert.h"
+#include "reference/fused/norms.h"
+#include "reference/fused/query_scale.h"
+#include "reference/fused/turn.h"
 #include "reference/slot.h"
-
-#include <math.h>
-#include <string.h>
 
 namespace rope {
 namespace {
-
-constexpr uint32_t kMaxKeptPairs = kMaxVectorHead / 2;
-
-// One tensor of the description, and the arrays that it is read from and written to.
-struct TensorWork {
-    const ResolvedFused& fused;
-    const FusedTensor& t;
-    HostRotation rotation;
-    TensorArrays arrays;
-    const void* slot_map; // slots or page table
-    const void* weights;  // of a norm that has them in an array
-    const void* biases;   // of the projection
-};
-
-// One token of a tensor: where it stands on axis 0, by what it turns, and where it goes.
-struct TokenWork {
-    HostToken standing;
-    HostToken turning;
-    bool turns;
-    uint64_t number;   // the token's number among the tokens of all batches
-    uint32_t in_batch; // and among those of its own
-    uint64_t from, to; // element 0 of head 0
-    uint64_t scale;    // the element of head 0's scale, if scales lie apart
-    CosSin cos_sin[kMaxKeptPairs];
-};
 
 // ---- Where a token goes
 
@@ -96,212 +69,60 @@ bool makeTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWo
     }
     token->turning = turningToken(w, batch, number, &token->turns);
     token->turns = token->turns && (d.rotation.source == ROPE_SOURCE_ROWS || !isOutside(d, token->turning));
-    for (uint32_t pair = 0; token->turns && pair < d.rotation.rotary_dim / 2 && pair < kMaxKeptPairs; ++pair)
+    for (uint32_t pair = 0; token->turns && pair < smaller(d.rotation.rotary_dim, kMaxVectorHead) / 2; ++pair)
         findCosSin(w.rotation, token->number, token->turning, pair, &token->cos_sin[pair]);
     return true;
 }
 
-// ---- What becomes of a head
+// ---- What becomes of its heads
 
-ElementValue scaledValue(const ElementValue& value, double reference, float factor) {
-    return {value.reference * reference, bitsOf(product(floatOf(value.bits), factor))};
+// Takes the next elements of a head, if there are any left.
+bool nextRun(const FusedTensor& t, HeadRun* run) {
+    run->first += run->count;
+    run->count = smaller(t.d.head_dim - run->first, kMaxVectorHead);
+    return run->count != 0;
 }
 
-ElementValue raisedValue(const ElementValue& value, double reference, float summand) {
-    return {value.reference + reference, bitsOf(floatOf(value.bits) + summand)};
-}
-
-// One head of a token on its way to its destination.
-struct HeadWork {
-    const TensorWork& w;
-    const TokenWork& token;
-    uint32_t number;
-    Factor mean; // that a norm takes from each element
-    Factor norm;
-    bool normed = false;                   // norm and mean are known
-    const ElementValue* widened = nullptr; // the head's elements, if they are read from a cache of quantized ones
-};
-
-// Returns the place of an element's weight among those in PARAMETERS. `e` counts from the first element of the norm.
-uint64_t placeOfWeight(const HeadWork& h, uint32_t e) {
-    const RopeNorm& norm = h.w.t.norm;
-    return h.number * norm.weights_head_stride + e;
-}
-
-float weightOf(const HeadWork& h, uint32_t e) {
-    const RopeNorm& norm = h.w.t.norm;
-    if (norm.weights != nullptr) return norm.weights[placeOfWeight(h, e)];
-    return readElement(h.w.weights, norm.weights_element,
-                       norm.weights_offset + h.token.in_batch * norm.weights_token_stride +
-                           h.number * norm.weights_head_stride + e);
-}
-
-// Multiplies by the weight of an element, if there are any. Its place counts from the first element of the norm.
-ElementValue weighed(const HeadWork& h, uint32_t place, const ElementValue& value) {
-    const RopeNorm& norm = h.w.t.norm;
-    if (norm.no_weights != 0) return value;
-    const float given = weightOf(h, place), offset = norm.weight_plus;
-    return scaledValue(value, static_cast<double>(given) + offset, offset != 0 ? given + offset : given); // -0 stays
-}
-
-ElementValue applyNorm(const HeadWork& h, uint32_t e, const ElementValue& value) {
-    const RopeNorm& norm = h.w.t.norm;
-    const uint32_t place = e - norm.begin;
-    if (place >= norm.dim) return {value.reference, value.bits}; // before the part, or behind it
-    const ElementValue left =
-        norm.kind == ROPE_NORM_LAYER ? raisedValue(value, -h.mean.reference, -h.mean.float32) : value;
-    const ElementValue normed = weighed(h, place, scaledValue(left, h.norm.reference, h.norm.float32));
-    if (norm.biases == nullptr) return normed;
-    const float bias = norm.biases[placeOfWeight(h, place)];
-    return raisedValue(normed, bias, bias);
-}
-
-// Limits an element as a clip does. NaN stays.
-ElementValue clippedValue(const ElementValue& value, float clip) {
-    const uint32_t size = value.bits & 0x7FFFFFFFu;
-    const bool limited = size > bitsOf(clip) && size <= 0x7F800000u;
-    const double most = value.reference < 0 ? -static_cast<double>(clip) : clip;
-    return {fabs(value.reference) > static_cast<double>(clip) ? most : value.reference,
-            limited ? (value.bits & 0x80000000u) | bitsOf(clip) : value.bits};
-}
-
-// Loads an element with what comes before all norms.
-ElementValue loadInput(const HeadWork& h, uint32_t e) {
-    const FusedTensor& t = h.w.t;
-    ElementValue value = loadValue(
-        h.w.arrays, h.token.from + h.number * (isShifted(t) ? t.cache.head_stride : t.source.head_stride) + e);
-    if (t.biased) {
-        const uint64_t at = t.bias_offset + static_cast<uint64_t>(h.number) * t.d.head_dim + e;
-        const float bias = readElement(h.w.biases, h.w.fused.filled.bias_element, at);
-        value = raisedValue(value, bias, bias);
+void moveHead(const HeadWork& h) {
+    const bool normed_last = h.w.t.norm.after != 0;
+    HeadRun run = {};
+    while (nextRun(h.w.t, &run)) {
+        load(h, &run);
+        addBiases(h, &run);
+        clip(h, &run);
+        if (!normed_last) normRun(h, &run);
+        turn(h, &run);
+        if (normed_last) normRun(h, &run);
+        scaleQueries(h, &run);
+        store(h, run);
     }
-    return t.clip != 0 ? clippedValue(value, t.clip) : value;
 }
 
-// Loads an element, and norms it if the norm comes before the rotation.
-ElementValue valueBeforeRotation(const HeadWork& h, uint32_t e) {
-    const ElementValue value = h.widened != nullptr ? h.widened[e] : loadInput(h, e);
-    return h.normed && h.w.t.norm.after == 0 ? applyNorm(h, e, value) : value;
-}
-
-CosSin cosSinOf(const HeadWork& h, uint32_t pair) {
-    if (pair < kMaxKeptPairs) return h.token.cos_sin[pair];
-    CosSin cos_sin;
-    findCosSin(h.w.rotation, h.token.number, h.token.turning, pair, &cos_sin);
-    return cos_sin;
-}
-
-// Takes every element behind the rotation, at its place in the head. Both elements of a pair are read before one of
-// them is taken.
-template <typename Take> void forEachRotated(const HeadWork& h, Take take) {
-    const RopeRotateDescription& d = h.w.t.d;
-    for (uint32_t pair = 0; pair < d.rotation.rotary_dim / 2; ++pair) {
-        ElementValue values[2];
-        for (uint32_t which = 0; which < 2; ++which)
-            values[which] =
-                valueBeforeRotation(h, d.rotation.rotary_begin + pairElement(d, d.rotation.pairing, pair, which));
-        if (h.token.turns) turnPair(h.w.rotation, cosSinOf(h, pair), values);
-        for (uint32_t which = 0; which < 2; ++which)
-            take(d.rotation.rotary_begin + pairElement(d, d.rotation.pairing_out, pair, which), values[which]);
+// Returns the sum that a norm of all heads goes by.
+Factor sumOfHeads(const TensorWork& w, const TokenWork& token) {
+    Factor all = {};
+    for (uint32_t head = 0; head < w.t.heads; ++head) {
+        const HeadWork h = {w, token, head, {}};
+        HeadRun run = {};
+        nextRun(w.t, &run);
+        load(h, &run);
+        addBiases(h, &run);
+        clip(h, &run);
+        if (w.t.norm.after != 0) turn(h, &run);
+        Factor mean;
+        const Factor sum = sumOfHead(w.t, run, &mean);
+        all = {all.reference + sum.reference, all.float32 + sum.float32};
     }
-    for (uint32_t e = 0; e < d.head_dim; ++e)
-        if (e < d.rotation.rotary_begin || e >= d.rotation.rotary_begin + d.rotation.rotary_dim)
-            take(e, valueBeforeRotation(h, e));
-}
-
-// Collects the elements that the norm takes, as it meets them.
-void meetNorm(const HeadWork& h, ElementValue* values) {
-    const RopeNorm& norm = h.w.t.norm;
-    const auto keep = [&](uint32_t e, const ElementValue& value) {
-        if (e - norm.begin < norm.dim) values[e - norm.begin] = value;
-    };
-    if (norm.after != 0) return forEachRotated(h, keep);
-    for (uint32_t e = norm.begin; e < norm.begin + norm.dim; ++e) keep(e, valueBeforeRotation(h, e));
-}
-
-// Returns the sum of a head's squares, and of a norm that takes means the mean.
-Factor sumOfHead(const HeadWork& h, Factor* mean) {
-    ElementValue values[kMaxVectorHead];
-    const RopeNorm& norm = h.w.t.norm;
-    meetNorm(h, values);
-    if (norm.kind == ROPE_NORM_LAYER) {
-        *mean = meanOf(sumOfElements(values, norm.dim), norm.dim);
-        for (uint32_t e = 0; e < norm.dim; ++e) values[e] = raisedValue(values[e], -mean->reference, -mean->float32);
-    }
-    return sumOfSquares(values, norm.dim);
-}
-
-// Returns the elements that the mean of a norm is of; 1 if it goes by the sum.
-uint32_t meanCount(const FusedTensor& t) {
-    if (t.norm.kind == ROPE_NORM_L2) return 1;
-    return (t.norm.all_heads != 0 ? t.heads : 1) * t.norm.dim;
-}
-
-Factor normOf(const HeadWork& h, const Factor& sum) {
-    const RopeNorm& norm = h.w.t.norm;
-    const Factor mean = meanOf(sum, meanCount(h.w.t));
-    return {1.0 / sqrt(mean.reference + static_cast<double>(norm.epsilon)),
-            reciprocalRoot(mean.float32 + norm.epsilon)};
-}
-
-Factor queryScale(const HeadWork& h) {
-    const RopeQueryScale& scale = h.w.fused.filled.query_scale;
-    const HostToken& standing = h.token.standing;
-    int64_t at = (standing.position[0] >> 32) + scale.offset;
-    at = standing.placed && standing.known && at > 0 ? at / scale.interval : 0;
-    const float value = scale.values[at < scale.count ? at : scale.count - 1];
-    return {value, value};
-}
-
-void storeHead(const HeadWork& h) {
-    const FusedTensor& t = h.w.t;
-    const TensorArrays& arrays = h.w.arrays;
-    const uint64_t to = h.token.to + h.number * destinationHeadStride(t);
-    const Factor scale = t.query_scaled ? queryScale(h) : Factor{};
-    ElementValue values[kMaxVectorHead];
-    const bool whole = isForCaches(t);
-    forEachRotated(h, [&](uint32_t e, const ElementValue& behind) {
-        ElementValue value = h.normed && t.norm.after != 0 ? applyNorm(h, e, behind) : behind;
-        if (t.query_scaled) value = scaledValue(value, scale.reference, scale.float32);
-        if (!whole) {
-            storeValue(arrays, to + e, value);
-            return;
-        }
-        values[e] = value;
-        if (arrays.reference != nullptr) arrays.reference[to + e] = value.reference;
-    });
-    if (!whole || arrays.out == nullptr) return;
-    const uint64_t scale_at = h.token.scale + h.number * t.scales.head_stride;
-    storeCacheHead(t.d.element_out, {arrays.out, to, scale_at, h.number, &t.given_scale}, values, t.d.head_dim);
+    return all;
 }
 
 // Carries one token of a tensor from its source to its destination.
 void moveToken(const TensorWork& w, uint32_t batch, uint32_t number) {
     TokenWork token;
     if (!makeTokenWork(w, batch, number, &token)) return;
-    const bool norms = w.t.norm.kind != ROPE_NORM_NONE;
-    const uint32_t heads = w.t.heads;
-    Factor all = {};
-    for (uint32_t head = 0; norms && w.t.norm.all_heads != 0 && head < heads; ++head) {
-        Factor mean;
-        const Factor sum = sumOfHead({w, token, head, {}, {}}, &mean);
-        all = {all.reference + sum.reference, all.float32 + sum.float32};
-    }
-    for (uint32_t head = 0; head < heads; ++head) {
-        HeadWork h = {w, token, head, {}, {}};
-        if (norms) h.norm = normOf(h, w.t.norm.all_heads != 0 ? all : sumOfHead(h, &h.mean));
-        h.normed = norms;
-        ElementValue widened[kMaxVectorHead];
-        if (isShifted(w.t) && isForCaches(w.t)) {
-            if (!token.turns) continue; // it stays as it lies
-            const uint64_t from = token.from + head * w.t.cache.head_stride;
-            const uint64_t scale = token.scale + head * w.t.scales.head_stride;
-            readCacheHead(w.t.d.element_out, {w.arrays.out, from, scale, head, &w.t.given_scale}, widened,
-                          w.t.d.head_dim);
-            h.widened = widened;
-        }
-        storeHead(h);
-    }
+    if (isShifted(w.t) && isForCaches(w.t) && !token.turns) return; // it stays as it lies
+    const Factor sum = normsAllHeads(w.t) ? sumOfHeads(w, token) : Factor{};
+    for (uint32_t head = 0; head < w.t.heads; ++head) moveHead({w, token, head, sum});
 }
 
 // ---- The whole
