@@ -10,7 +10,7 @@ BUFFER(ROPE_BINDING_BIASES, BiasVectors, readonly, uvec4, bias_vectors)
 BUFFER(ROPE_BINDING_BIASES, BiasTwos, readonly, uvec2, bias_twos)
 BUFFER(ROPE_BINDING_BIASES, BiasWords, readonly, uint, bias_words)
 
-bool is_biased(uint tensor) { return kBiased && has_kind(tensor, ROPE_TENSOR_BIASED); }
+bool is_biased(uint tensor) { return kBiased && has_kind(tensor, ROPE_STAGE_BIASES); }
 
 vec4 four_biases(uint at) {
     const bool floats = kBiasElement == 1u + ROPE_F32;

@@ -331,10 +331,10 @@ uvec4 quad_of_block(uint block, uint quad) {
 uvec4 cached_quad(WorkItem item, uint head, uint place) {
     uint at = item.from + head * item.from_head;
     if (kInBlocks) {
-        uint begin = push.to[1] * kPutHalves;
+        uint begin = push.to_1 * kPutHalves;
         return quad_of_block(begin + (at + place / kBlockQuads) * kBlockHalves, place % kBlockQuads);
     }
-    uvec4 bytes = bytes_of(fetch_word(kFirst, push.to[1] + words_before(at) + place));
+    uvec4 bytes = bytes_of(fetch_word(kFirst, push.to_1 + words_before(at) + place));
     if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
     float scale = uintBitsToFloat(fetch_word(kFirst, item.scale + head * item.scale_head));
     precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;

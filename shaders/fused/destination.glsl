@@ -30,7 +30,7 @@ void find_destination(inout WorkItem item, Token token) {
         if (slot == ROPE_NOWHERE) slot = 0u;
         uint of_slot = place_of_slot(before, slot, to_page_of(tensor), to_token_of(tensor));
         item.to = choose(to_cache, of_slot, item.to);
-        item.scale = choose(tensor == kThird, push.scale_at[1], push.scale_at[0]) + sequence * scale_batch_of(tensor) +
+        item.scale = choose(tensor == kThird, push.scale_at_1, push.scale_at_0) + sequence * scale_batch_of(tensor) +
                      place_of_slot(before, slot, scale_page_of(tensor), scale_slot_of(tensor));
         item.scale_head = scale_head_of(tensor) + scale_head_grown_of(tensor) * length;
     }

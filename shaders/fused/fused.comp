@@ -40,7 +40,7 @@ Way way_of(WorkItem item, Lane lane) {
     return way;
 }
 
-const bool kStagesBefore = kBiased || kClip != 0u || kNormsFirst; // before the turn
+const bool kStagesBefore = kStagesAtLoad || kNormsFirst; // before the turn
 
 // Widens heads, adds biases, clips, and keeps the sums of a norm before the turn.
 void take_heads(WorkItem item, Way way) {
@@ -57,7 +57,7 @@ void take_heads(WorkItem item, Way way) {
                 uvec4 x = held[at].x[i];
                 x = biased(item, h, places[i], x);
                 x = clipped(x);
-                if (kBiased || kClip != 0u) held[at].x[i] = x;
+                if (kStagesAtLoad) held[at].x[i] = x;
                 if (kNormsFirst) keep_sums(item, h, places[i], x);
             } while (++i < 2u);
         } while (++quad < kQuads);

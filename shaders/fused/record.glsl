@@ -38,7 +38,8 @@ bool is_q(uint tensor) { return kQ_heads != 0u && tensor == kFirst; }
 bool has_kind(uint tensor, uint bit) {
     return (kQ_kind & kK_kind & kV_kind & bit) != 0u || (kind_of(tensor) & bit) != 0u;
 }
-bool turns(uint tensor) { return has_kind(tensor, ROPE_TENSOR_TURNS); }
+bool turns(uint tensor) { return has_kind(tensor, ROPE_STAGE_TURN); }
+const bool kStagesAtLoad = ((kQ_kind | kK_kind | kV_kind) & ROPE_STAGES_AT_LOAD) != 0u;
 uint element_of(uint tensor) { return kind_of(tensor) & ROPE_TENSOR_ELEMENT; }
 uint float_element_of(uint tensor) { return kOneFloat ? kFloatElement : element_of(tensor); }
 bool is_quantized(uint tensor) {
@@ -55,10 +56,10 @@ uint head_quads(uint tensor) {
 }
 
 // Q has the first of two lengths, K and V have the second.
-uint length_from(uint tensor) { return choose(is_q(tensor), push.length_from[0], push.length_from[1]); }
-uint length_to(uint tensor) { return choose(is_q(tensor), push.length_to[0], push.length_to[1]); }
-uint from_begin(uint tensor) { return choose(is_q(tensor), push.from[0], choose(tensor == kThird, push.from[2], push.from[1])); }
-uint to_begin(uint tensor) { return choose(is_q(tensor), push.to[0], choose(tensor == kThird, push.to[2], push.to[1])); }
+uint length_from(uint tensor) { return choose(is_q(tensor), push.length_from_0, push.length_from_1); }
+uint length_to(uint tensor) { return choose(is_q(tensor), push.length_to_0, push.length_to_1); }
+uint from_begin(uint tensor) { return choose(is_q(tensor), push.from_0, choose(tensor == kThird, push.from_2, push.from_1)); }
+uint to_begin(uint tensor) { return choose(is_q(tensor), push.to_0, choose(tensor == kThird, push.to_2, push.to_1)); }
 
 const bool kKvInPlace = kQ_heads != 0u ? kOthersInPlace : kFirstInPlace; // K and V are read where they are written
 bool is_in_place(uint tensor) { return is_q(tensor) ? kFirstInPlace : kKvInPlace; }

@@ -85,8 +85,15 @@ namespace rope {
 #define ROPE_TENSOR_ELEMENT 0xFu     // the number of its element
 #define ROPE_TENSOR_FORMAT 4         // from this bit on: ROPE_FORMAT_ facts of an element that is for caches alone
 #define ROPE_TENSOR_PAIRED 0x100000u // lanes of pairs come first, and take two elements for each pair
-#define ROPE_TENSOR_TURNS 0x200000u
-#define ROPE_TENSOR_BIASED 0x400000u
+// Its other bits are the stages that the tensor takes. A bit more is a stage more.
+#define ROPE_STAGE_BIASES 0x200000u
+#define ROPE_STAGE_CLIP 0x400000u
+#define ROPE_STAGE_NORM 0x800000u
+#define ROPE_STAGE_TURN 0x1000000u
+#define ROPE_STAGE_SCALE 0x2000000u
+#define ROPE_STAGE_QUANTIZE 0x4000000u
+#define ROPE_STAGES_AT_LOAD (ROPE_STAGE_BIASES | ROPE_STAGE_CLIP) // they change an element as it is loaded
+#define ROPE_STAGES_BESIDE_TURN (ROPE_STAGES_AT_LOAD | ROPE_STAGE_NORM | ROPE_STAGE_SCALE | ROPE_STAGE_QUANTIZE)
 
 #define ROPE_I8 3
 // These formats are for caches alone. A whole head is looked at before a word of it is stored. Its words have 32 bits,
@@ -127,6 +134,15 @@ namespace rope {
 
 #define ROPE_NOWHERE 0xFFFFFFFFu
 
+// Arrays of words in C++. Shaders name each word, because HLSL has no array of words that lie side by side.
+#ifdef __cplusplus
+#define ROPE_WORDS(name) uint name[2];
+#define ROPE_WORDS_OF_THREE(name) uint name[3];
+#else
+#define ROPE_WORDS(name) uint name##_0, name##_1;
+#define ROPE_WORDS_OF_THREE(name) uint name##_0, name##_1, name##_2;
+#endif
+
 // The push constants of a fused pass, and of a count of tokens. Places of tensors count as their strides do, but those
 // of a quantized cache count words, or halves of words. Two lengths and two places of weights are Q's, then K's and
 // V's; two places of scales are K's and V's.
@@ -148,13 +164,13 @@ struct RopeFusedPush {
     uint slot_map_batch;
     uint table_pages; // of a sequence
     uint slots;
-    uint length_from[2];
-    uint length_to[2];
-    uint from[3];
-    uint to[3];
-    uint scale_at[2];
-    uint weights_at[2]; // elements of the binding before the first weight
-    uint delta;         // by which a cache is shifted
+    ROPE_WORDS(length_from)
+    ROPE_WORDS(length_to)
+    ROPE_WORDS_OF_THREE(from)
+    ROPE_WORDS_OF_THREE(to)
+    ROPE_WORDS(scale_at)
+    ROPE_WORDS(weights_at) // elements of the binding before the first weight
+    uint delta;            // by which a cache is shifted
 };
 
 #ifdef __cplusplus

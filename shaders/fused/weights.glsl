@@ -57,7 +57,7 @@ uvec4 weight_words(bool of_q, bool floats, uint at) {
 
 // Loads those of quad `place` among those that the norm takes.
 uvec4 load_weights(WorkItem item, uint h, uint place) {
-    uint begin = choose(is_q(item.tensor), push.weights_at[0], push.weights_at[1]);
+    uint begin = choose(is_q(item.tensor), push.weights_at_0, push.weights_at_1);
     uint at = begin + token_index(item.token) * weight_token_of(item.tensor) +
               head_number(item, h) * weight_head_of(item.tensor) + place * 4u;
     return weight_words(is_q(item.tensor), element_of_weights(item.tensor) == 1u + ROPE_F32, at);

@@ -153,7 +153,7 @@ void fillTable(const RopeFusedDescription& d, uint32_t sequences, sample::Random
 
 const rope::FusedTensor* turnedTensor(const rope::ResolvedFused& fused) {
     for (uint32_t i = 0; i < fused.count; ++i) {
-        if (fused.tensors[i].turned) return &fused.tensors[i];
+        if (fused.tensors[i].takes(ROPE_STAGE_TURN)) return &fused.tensors[i];
     }
     return nullptr;
 }
@@ -350,11 +350,11 @@ class Unfused {
         element_ = t.d.element;
         bytes_ = before_.bytes[t.from_slot];
         testing::AssertionResult ok = testing::AssertionSuccess();
-        if (t.biased || t.clip != 0) ok = inputs(t);
+        if (t.takes(ROPE_STAGES_AT_LOAD)) ok = inputs(t);
         if (ok && norm.kind != ROPE_NORM_NONE && norm.after == 0) ok = pass(t, &norm, false);
-        if (ok && t.turned) ok = rotate(t);
+        if (ok && t.takes(ROPE_STAGE_TURN)) ok = rotate(t);
         if (ok && norm.kind != ROPE_NORM_NONE && norm.after != 0) ok = pass(t, &norm, false);
-        if (ok && t.query_scaled) ok = pass(t, nullptr, true);
+        if (ok && t.takes(ROPE_STAGE_SCALE)) ok = pass(t, nullptr, true);
         return ok ? finish(t, fused.filled, slots) : ok;
     }
 
@@ -417,11 +417,11 @@ class Unfused {
             RopeFusedDescription d = {};
             rope::setRotation(plain(t), &d);
             d.q.no_rotation = d.k.no_rotation = 1;
-            if (clips) d.clip = t.clip;
+            if (clips) d.clip = scene_.d.clip;
             d.bias_element = scene_.d.bias_element;
-            d.q.bias = !clips && t.biased;
+            d.q.bias = !clips && t.takes(ROPE_STAGE_BIASES);
             d.q.bias_offset = t.bias_offset;
-            if (ok && (clips ? t.clip != 0 : t.biased)) ok = carry(d, {});
+            if (ok && t.takes(clips ? ROPE_STAGE_CLIP : ROPE_STAGE_BIASES)) ok = carry(d, {});
         }
         return ok;
     }

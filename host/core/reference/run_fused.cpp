@@ -23,7 +23,7 @@ HostToken standingToken(const TensorWork& w, uint32_t batch, uint32_t number) {
 
 HostToken turningToken(const TensorWork& w, uint32_t batch, uint32_t number, bool* turns) {
     HostToken token = rotationToken(w.rotation, batch, number, turns);
-    *turns = *turns && w.t.turned;
+    *turns = *turns && w.t.takes(ROPE_STAGE_TURN);
     const RopeCache& cache = w.fused.filled.cache;
     for (int64_t& position : token.position)
         if (isTurnedByDelta(cache)) position = ROPE_WHOLE_POSITION(cache.delta);
@@ -161,7 +161,7 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
                       "%s.norm.weights and %s_weights are null; give one of them, or set %s.norm.no_weights to 1",
                       w.t.name, w.t.name, w.t.name);
     }
-    if (w.t.biased && w.biases == nullptr) {
+    if (w.t.takes(ROPE_STAGE_BIASES) && w.biases == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s.bias is 1 and biases is null; it is an array here", w.t.name);
     }
     if (w.arrays.in == nullptr) {
@@ -170,7 +170,7 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
                       : w.t.from_slot == ROPE_SLOT_Q   ? "q"
                                                        : w.t.name);
     }
-    return w.t.turned ? checkAngleSource(w.rotation, reason) : ROPE_SUCCESS;
+    return w.t.takes(ROPE_STAGE_TURN) ? checkAngleSource(w.rotation, reason) : ROPE_SUCCESS;
 }
 
 // True if a token of this tensor cannot turn though it should, or has no slot.

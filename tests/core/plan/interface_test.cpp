@@ -137,17 +137,27 @@ template <typename Push> std::vector<uint32_t> tensorOffsets(const std::vector<u
     all.insert(all.end(), own.begin(), own.end());
     return all;
 }
-// Arrays are one member each.
+// Shaders name each word of an array.
 std::vector<uint32_t> fusedOffsets() {
     using Push = rope::RopeFusedPush;
-    return {offsetof(Push, rows_offset),     offsetof(Push, sin_offset),     offsetof(Push, scale_mantissa),
-            offsetof(Push, scale_exponent),  offsetof(Push, tokens),         offsetof(Push, first_token),
-            offsetof(Push, plan_tokens),     offsetof(Push, window_begin),   offsetof(Push, window_end),
-            offsetof(Push, position_offset), offsetof(Push, position_batch), offsetof(Push, position_axis),
-            offsetof(Push, count_at),        offsetof(Push, slot_map_at),    offsetof(Push, slot_map_batch),
-            offsetof(Push, table_pages),     offsetof(Push, slots),          offsetof(Push, length_from),
-            offsetof(Push, length_to),       offsetof(Push, from),           offsetof(Push, to),
-            offsetof(Push, scale_at),        offsetof(Push, weights_at),     offsetof(Push, delta)};
+    std::vector<uint32_t> all = {
+        offsetof(Push, rows_offset),     offsetof(Push, sin_offset),     offsetof(Push, scale_mantissa),
+        offsetof(Push, scale_exponent),  offsetof(Push, tokens),         offsetof(Push, first_token),
+        offsetof(Push, plan_tokens),     offsetof(Push, window_begin),   offsetof(Push, window_end),
+        offsetof(Push, position_offset), offsetof(Push, position_batch), offsetof(Push, position_axis),
+        offsetof(Push, count_at),        offsetof(Push, slot_map_at),    offsetof(Push, slot_map_batch),
+        offsetof(Push, table_pages),     offsetof(Push, slots)};
+    const auto add = [&all](size_t at, size_t bytes) {
+        for (size_t word = 0; word < bytes; word += sizeof(uint32_t)) all.push_back(static_cast<uint32_t>(at + word));
+    };
+    add(offsetof(Push, length_from), sizeof Push::length_from);
+    add(offsetof(Push, length_to), sizeof Push::length_to);
+    add(offsetof(Push, from), sizeof Push::from);
+    add(offsetof(Push, to), sizeof Push::to);
+    add(offsetof(Push, scale_at), sizeof Push::scale_at);
+    add(offsetof(Push, weights_at), sizeof Push::weights_at);
+    all.push_back(offsetof(Push, delta));
+    return all;
 }
 
 std::vector<uint32_t> offsetsOf(const std::string& shader) {

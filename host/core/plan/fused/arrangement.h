@@ -54,7 +54,7 @@ struct FusedGroup {
     bool isCached() const { return (has(kK) && tensors[kK]->cached) || (has(kV) && tensors[kV]->cached); }
     const FusedTensor* turned() const {
         for (const FusedTensor* t : tensors)
-            if (t != nullptr && t->turned) return t;
+            if (t != nullptr && t->takes(ROPE_STAGE_TURN)) return t;
         return nullptr;
     }
 };

@@ -49,7 +49,7 @@ void setBiases(const FusedGroup& group, const RopeLimits& limits, RopePass* pass
     pass->constants[ROPE_ID_CLIP] = floatConstant(group.fused->filled.clip);
     uint64_t end = 0;
     forEachTensor(group, [&](const FusedTensor& t) {
-        if (!t.biased) return;
+        if (!t.takes(ROPE_STAGE_BIASES)) return;
         record(pass->constants, t.role)[field::bias_at] = lowWord(t.bias_offset);
         end = larger(end, t.bias_offset + uint64_t{t.heads} * t.d.head_dim);
     });

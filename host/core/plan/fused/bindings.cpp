@@ -208,7 +208,7 @@ uint32_t countBuffers(const FusedGroup& group) {
     uint32_t count = (found.bytes != 0 ? 1u : 0u) + (apart && found.slot_map_bytes != 0 ? 1u : 0u);
     for (const RopeAccess& access : group.access) count += access.extent != 0 ? 1u : 0u;
     forEachTensor(group, [&](const FusedTensor& t) { count += hasWeightsInBuffer(t.norm) ? 1u : 0u; });
-    return count + (anyOf(group, [](const FusedTensor& t) { return t.biased; }) ? 1u : 0u);
+    return count + (anyOf(group, [](const FusedTensor& t) { return t.takes(ROPE_STAGE_BIASES); }) ? 1u : 0u);
 }
 
 // The slot map goes into POSITIONS, so that is one buffer fewer only where POSITIONS is bound for something else.

@@ -13,7 +13,7 @@ namespace rope {
 namespace {
 
 bool readsParameters(const FusedTensor& t) {
-    return t.query_scaled || t.given_scale.count != 0 || (isNormed(t) && t.norm.weights != nullptr);
+    return t.takes(ROPE_STAGE_SCALE) || t.given_scale.count != 0 || (isNormed(t) && t.norm.weights != nullptr);
 }
 
 // Sets the source of cos and sin. A shader asks for no position if cos and sin lie in rows. A pass that does not turn
@@ -69,7 +69,7 @@ void setParameters(const FusedGroup& group, RopePass* pass) {
     const RopeQueryScale& scale = group.fused->filled.query_scale;
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_PARAMETERS] = 1;
-    if (group.has(kQ) && group.tensors[kQ]->query_scaled) {
+    if (group.has(kQ) && group.tensors[kQ]->takes(ROPE_STAGE_SCALE)) {
         constants[ROPE_ID_QUERY_SCALE] = scale.interval;
         constants[ROPE_ID_QUERY_OFFSET] = scale.offset;
         constants[ROPE_ID_QUERY_COUNT] = scale.count;
@@ -105,7 +105,8 @@ uint32_t stagesOf(const FusedGroup& group) {
         return anyOf(group, [&](const FusedTensor& t) { return t.role != kV && isNormed(t) && t.norm.after == after; });
     };
     return kFused | (norms(0) ? kNormBefore : 0) | (group.turned() != nullptr ? kTurn : 0) |
-           (norms(1) ? kNormAfter : 0) | (group.has(kQ) && group.tensors[kQ]->query_scaled ? kQueryScale : 0);
+           (norms(1) ? kNormAfter : 0) |
+           (group.has(kQ) && group.tensors[kQ]->takes(ROPE_STAGE_SCALE) ? kQueryScale : 0);
 }
 
 RopeResult addGroup(const FusedGroup& group, Planner* planner) {
@@ -129,7 +130,7 @@ RopeResult addGroup(const FusedGroup& group, Planner* planner) {
     return checkBuffers(*pass, planner->limits(), planner->reason());
 }
 
-bool needsPosition(const FusedTensor& t) { return t.turned && t.d.rotation.source != ROPE_SOURCE_ROWS; }
+bool needsPosition(const FusedTensor& t) { return t.takes(ROPE_STAGE_TURN) && t.d.rotation.source != ROPE_SOURCE_ROWS; }
 
 // Adds the pass that counts, once for all tensors, the tokens that lack a position or a slot.
 void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {

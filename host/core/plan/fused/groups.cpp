@@ -17,14 +17,14 @@ uint32_t divideUp(uint32_t count, uint32_t by) { return (count + by - 1) / by; }
 bool findsScales(const FusedTensor& t) { return isForCaches(t) && t.given_scale.count == 0; }
 bool reducesOverHead(const FusedTensor& t) { return findsScales(t) || isNormed(t); }
 // True if every element of a head is moved: elements that do not rotate are then copied, or pass a stage.
-bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || t.clip != 0 || needsVectors(t); }
+bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || t.takes(ROPE_STAGES_BESIDE_TURN); }
 
 // Returns the tensor whose pairs the lanes of `t` lie like: itself if it turns, or a tensor of heads as wide that
 // turns.
 const FusedTensor* pairedLike(const FusedGroup& group, const FusedTensor& t) {
-    if (t.turned) return &t;
+    if (t.takes(ROPE_STAGE_TURN)) return &t;
     const auto is_like = [&](const FusedTensor* other) {
-        return other != nullptr && other->turned && other->d.head_dim == t.d.head_dim;
+        return other != nullptr && other->takes(ROPE_STAGE_TURN) && other->d.head_dim == t.d.head_dim;
     };
     return is_like(group.tensors[kK]) ? group.tensors[kK] : is_like(group.tensors[kQ]) ? group.tensors[kQ] : nullptr;
 }
@@ -168,7 +168,8 @@ bool chooseLanes(const RopeLimits& limits, FusedGroup* group) {
     group->variant = variantOf(*group, group->first(), limits);
     const bool relays = group->variant.by_words && takesVectors(*group);
     return !anyOf(*group, [&](const FusedTensor& t) {
-        if (relays && t.turned && !needsVectors(t)) return true; // its pairs need no way through shared memory
+        if (relays && t.takes(ROPE_STAGE_TURN) && !needsVectors(t))
+            return true; // its pairs need no way through shared memory
         const ShaderVariant v = variantOf(*group, t, limits), &first = group->variant;
         return !v.fits || v.lane_pairs != first.lane_pairs || v.by_words != first.by_words ||
                v.copy_step != first.copy_step;

@@ -23,8 +23,7 @@ static_assert(field::from_rows == field::from_token + 4 && field::to_rows == fie
 
 uint32_t kindOf(const FusedTensor& t, const TensorLanes& lanes) {
     return shaderElement(t.d.element_out) | cacheFormatWord(t.d.element_out) << ROPE_TENSOR_FORMAT |
-           (lanes.paired ? ROPE_TENSOR_PAIRED : 0) | (t.turned ? ROPE_TENSOR_TURNS : 0) |
-           (t.biased ? ROPE_TENSOR_BIASED : 0);
+           (lanes.paired ? ROPE_TENSOR_PAIRED : 0) | t.stages;
 }
 
 uint32_t givenScale(const RopeCacheScale& scale, uint32_t at) {
@@ -126,7 +125,7 @@ void setRecords(const FusedGroup& group, const RopeLimits& limits, RopeFusedPush
     setNorms(group, parameters, limits, push, pass);
     setBiases(group, limits, pass);
     copyUnread(
-        group, field::bias_at, 1, [](const FusedTensor& t) { return t.biased; }, pass);
+        group, field::bias_at, 1, [](const FusedTensor& t) { return t.takes(ROPE_STAGE_BIASES); }, pass);
     copyUnread(group, field::norm_share, field::weight_head - field::norm_share + 1, isNormed, pass);
     copyUnread(
         group, field::scale_slot, field::scale_batch - field::scale_slot + 1,

@@ -202,6 +202,15 @@ struct TensorRole {
     FusedRole role;
 };
 
+uint32_t stagesOf(const RopeFusedDescription& filled, const TensorRole& role) {
+    const RopeFusedTensor& t = role.tensor;
+    return (t.bias != 0 ? ROPE_STAGE_BIASES : 0) | (filled.clip != 0 ? ROPE_STAGE_CLIP : 0) |
+           (t.norm.kind != ROPE_NORM_NONE ? ROPE_STAGE_NORM : 0) |
+           (role.role != kV && rotates(t) ? ROPE_STAGE_TURN : 0) |
+           (role.role == kQ && filled.query_scale.count != 0 ? ROPE_STAGE_SCALE : 0) |
+           (isForCaches(t.element) ? ROPE_STAGE_QUANTIZE : 0);
+}
+
 // Sets where a cached tensor lies in the cache, and that it is written there.
 void setCacheOfTensor(const RopeCache& cache, const RopeFusedTensor& given, FusedTensor* t) {
     t->cache = given.to;
@@ -243,15 +252,12 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     t->cached = t->role != kQ && filled.cache.kind != ROPE_CACHE_NONE;
     const bool in_place = t->cached ? shiftsCache(filled) : filled.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    t->turned = t->role != kV && rotates(given);
+    t->stages = stagesOf(filled, role);
     if (t->role == kV && t->d.head_dim != filled.head_dim)
         t->d.rotation.rotary_dim = t->d.rotation.chunk_dim = 0; // it may not fit
-    if (!t->turned) clearFusedRotation(&t->d);
-    t->query_scaled = t->role == kQ && filled.query_scale.count != 0;
+    if (!t->takes(ROPE_STAGE_TURN)) clearFusedRotation(&t->d);
     t->norm = given.norm;
-    t->biased = given.bias != 0;
     t->bias_offset = given.bias_offset;
-    t->clip = filled.clip;
     t->from_slot = filled.packed_qkv != 0 ? ROPE_SLOT_Q : role.slot;
     t->to_slot = in_place ? t->from_slot : role.slot_out;
     RopeTensor sides = tensorOf(given);
@@ -304,20 +310,21 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
 
 // True if a tensor itself reads the lengths of packed sequences, also where rows turn it.
 static bool needsLengths(const FusedTensor& t) {
-    return t.cached || t.query_scaled || (t.turned && (t.d.rotation.skip_first != 0 || t.d.rotation.skip_last != 0));
+    return t.cached || t.takes(ROPE_STAGE_SCALE) ||
+           (t.takes(ROPE_STAGE_TURN) && (t.d.rotation.skip_first != 0 || t.d.rotation.skip_last != 0));
 }
 
 // Tensors may share a dispatch, so what one of them knows of a token all that turn know: with the lengths a token
 // behind the last sequence does not turn.
 PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
     const RopeCache& cache = fused.filled.cache;
-    const bool by_angles = t.turned && t.d.rotation.source != ROPE_SOURCE_ROWS;
+    const bool by_angles = t.takes(ROPE_STAGE_TURN) && t.d.rotation.source != ROPE_SOURCE_ROWS;
     PositionNeeds needs;
     needs.axes = by_angles && !isTurnedByDelta(cache);
     needs.set = by_angles && t.d.rotation.frequencies.sets > 1;
-    needs.first_axis = t.query_scaled || (t.cached && cacheKind(cache).by_position);
+    needs.first_axis = t.takes(ROPE_STAGE_SCALE) || (t.cached && cacheKind(cache).by_position);
     needs.lengths = needsLengths(t);
-    for (uint32_t i = 0; t.turned && i < fused.count; ++i)
+    for (uint32_t i = 0; t.takes(ROPE_STAGE_TURN) && i < fused.count; ++i)
         needs.lengths = needs.lengths || needsLengths(fused.tensors[i]);
     return needs;
 }

@@ -7,6 +7,7 @@
 #include "plan/positions.h"
 #include "plan/resolve.h"
 #include "plan/tensor.h"
+#include "shaders/fused/record.h"
 
 namespace rope {
 
@@ -31,13 +32,12 @@ struct FusedTensor {
     bool has_scales;        // it does
     RopeCacheScale given_scale;
     RopeSlot from_slot, to_slot;
-    bool turned;
+    uint32_t stages; // ROPE_STAGE_ bits
     bool cached;
-    bool query_scaled; // the tensor is multiplied by the scale of queries
-    bool biased;       // the projection's biases are added
     uint64_t bias_offset;
-    float clip;
     RopeNorm norm;
+
+    bool takes(uint32_t stage) const { return (stages & stage) != 0; }
 };
 
 // A shift with a cache turns K where it lies there.
@@ -71,21 +71,17 @@ struct ResolvedFused {
 
 RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason);
 
-inline bool isForCaches(const FusedTensor& tensor) { return isForCaches(tensor.d.element_out); }
+inline bool isForCaches(const FusedTensor& tensor) { return tensor.takes(ROPE_STAGE_QUANTIZE); }
 // A norm's weights lie in an array, which PARAMETERS holds, or in a buffer of their own, or there are none.
 inline bool hasWeightsInBuffer(const RopeNorm& norm) {
     return norm.kind != ROPE_NORM_NONE && norm.weights == nullptr && norm.no_weights == 0;
 }
-inline bool isNormed(const FusedTensor& tensor) { return tensor.norm.kind != ROPE_NORM_NONE; }
+inline bool isNormed(const FusedTensor& tensor) { return tensor.takes(ROPE_STAGE_NORM); }
 inline bool normsAllHeads(const FusedTensor& tensor) { return isNormed(tensor) && tensor.norm.all_heads != 0; }
 // Norms, quantizers, biases and the scale of queries take whole vectors of four elements.
-inline bool needsVectors(const FusedTensor& tensor) {
-    return isForCaches(tensor) || isNormed(tensor) || tensor.biased || tensor.query_scaled;
-}
+inline bool needsVectors(const FusedTensor& tensor) { return tensor.takes(ROPE_STAGES_BESIDE_TURN & ~ROPE_STAGE_CLIP); }
 // An idle tensor stays as it lies, and takes no dispatch.
-inline bool isIdle(const FusedTensor& tensor) {
-    return !tensor.turned && tensor.d.out_of_place == 0 && tensor.clip == 0 && !needsVectors(tensor);
-}
+inline bool isIdle(const FusedTensor& tensor) { return tensor.stages == 0 && tensor.d.out_of_place == 0; }
 constexpr uint32_t kMaxVectorHead = 1024; // elements of a head that is normed, quantized or scaled
 
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.delta != 0; }

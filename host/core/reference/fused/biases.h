@@ -7,7 +7,7 @@ namespace rope {
 
 inline void addBiases(const HeadWork& h, HeadRun* run) {
     const FusedTensor& t = h.w.t;
-    if (!t.biased) return;
+    if (!t.takes(ROPE_STAGE_BIASES)) return;
     const uint64_t first = t.bias_offset + uint64_t{h.number} * t.d.head_dim;
     for (uint32_t i = 0; i < run->count; ++i) {
         const uint32_t place = placeOf(t, *run, t.d.rotation.pairing, i);

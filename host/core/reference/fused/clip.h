@@ -8,8 +8,8 @@
 namespace rope {
 
 inline void clip(const HeadWork& h, HeadRun* run) {
-    const float clip = h.w.t.clip;
-    if (clip == 0) return;
+    if (!h.w.t.takes(ROPE_STAGE_CLIP)) return;
+    const float clip = h.w.fused.filled.clip;
     for (uint32_t i = 0; i < run->count; ++i) {
         ElementValue& x = run->x[i];
         const uint32_t size = x.bits & 0x7FFFFFFFu;

@@ -45,7 +45,7 @@ struct HeadRun {
     ElementValue x[kMaxVectorHead];
 };
 
-inline uint32_t pairedElements(const FusedTensor& t) { return t.turned ? t.d.rotation.rotary_dim : 0; }
+inline uint32_t pairedElements(const FusedTensor& t) { return t.takes(ROPE_STAGE_TURN) ? t.d.rotation.rotary_dim : 0; }
 // Returns the place in the head of an element of a run, as this pairing has it.
 inline uint32_t placeOf(const FusedTensor& t, const HeadRun& run, RopePairing pairing, uint32_t i) {
     const RopeRotation& r = t.d.rotation;

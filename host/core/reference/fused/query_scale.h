@@ -6,7 +6,7 @@
 namespace rope {
 
 inline void scaleQueries(const HeadWork& h, HeadRun* run) {
-    if (!h.w.t.query_scaled) return;
+    if (!h.w.t.takes(ROPE_STAGE_SCALE)) return;
     const RopeQueryScale& scale = h.w.fused.filled.query_scale;
     const HostToken& standing = h.token.standing;
     int64_t at = (standing.position[0] >> 32) + scale.offset;

@@ -106,8 +106,8 @@ void checkWeights(const Last& l, const rope::FusedTensor& t) {
 }
 
 void checkBiases(const Last& l, const rope::FusedTensor& t) {
-    ASSERT_EQ((l.field(t, rope::field::kind) & ROPE_TENSOR_BIASED) != 0, t.biased);
-    if (!t.biased) return;
+    ASSERT_EQ((l.field(t, rope::field::kind) & ROPE_STAGE_BIASES) != 0, t.takes(ROPE_STAGE_BIASES));
+    if (!t.takes(ROPE_STAGE_BIASES)) return;
     const uint64_t begin = l.field(t, rope::field::bias_at), last = begin + uint64_t{t.heads} * t.d.head_dim - 1;
     ASSERT_EQ(begin, t.bias_offset);
     ASSERT_EQ(l.dispatch.bindings[ROPE_BINDING_BIASES].offset, 0u);
@@ -342,7 +342,7 @@ void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const
         if (heads[t.role] == 0) continue;
         ASSERT_EQ(heads[t.role], t.heads);
         *taken |= 1u << t.role;
-        if (t.turned) reach::checkCosSin(dispatch, tokens, last, l.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
+        if (t.takes(ROPE_STAGE_TURN)) reach::checkCosSin(dispatch, tokens, last, l.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
         checkWeights(l, t);
         checkBiases(l, t);
         checkTensorOf(l, t, sequences);
