@@ -26,8 +26,9 @@ RopeResult checkAxes(const RopeFrequencies& frequencies, RopeReason* reason) {
 }
 
 void setAxes(const RopeFrequencies& frequencies, RopePass* pass) {
-    pass->constants[ROPE_ID_AXES] = axisCount(frequencies);
-    if (pass->constants[ROPE_ID_AXES] == 1) return;
+    const uint32_t axes = axisCount(frequencies);
+    pass->constants[ROPE_ID_AXES] = axes;
+    if (axes == 1) return;
     for (uint32_t i = 0; i < frequencies.count; ++i) {
         const uint32_t axis = frequencies.axes[i];
         pass->constants[ROPE_ID_AXIS_MAP + i / ROPE_AXIS_PAIRS] |= axis << (2 * (i % ROPE_AXIS_PAIRS));

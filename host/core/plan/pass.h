@@ -22,6 +22,12 @@ constexpr uint32_t powerOfTwo(uint32_t count) {
     while (power <= count / 2) power *= 2;
     return power;
 }
+// Specialization constants are words, so a float32 goes in as its bits.
+inline uint32_t floatConstant(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 // *total += a * b, or false past 64 bits.
 inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
     if (a != 0 && b > (UINT64_MAX - *total) / a) return false;

@@ -22,16 +22,6 @@ bool isAligned(const HeadGeometry& g, uint64_t strides, RopePairing pairing, uin
     return ((g.rotary_begin | second | copied | strides) & ((1u << bits) - 1)) == 0;
 }
 
-uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
-    const RopeRows& rows = d.rotation.rows;
-    const bool apart = d.rotation.source == ROPE_SOURCE_TABLE &&
-                       axisCount(d.rotation.frequencies) > 1; // each pair may read another row
-    const bool by_four = !apart && !variant.by_words && ((rows.offset | rows.row_stride) & 3) == 0;
-    if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
-    if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
-    return ROPE_ROWS_SINGLE;
-}
-
 // True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
 bool fitsVectors(const HeadGeometry& g, const SideBits& sides) {
     return g.rotary_dim % 8 == 0 && isAligned(g, sides.source, g.pairing, 2) &&
@@ -69,6 +59,16 @@ ShaderVariant chooseVariant(const HeadGeometry& g, const SideBits& sides, const 
         return {8, 8, false, true};
     if (fitsVectors(g, sides)) return {4, 4, false, true};
     return {4, in32 && out32 ? 1u : 2u, true, fitsWords(g, sides)};
+}
+
+uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
+    const RopeRows& rows = d.rotation.rows;
+    const bool apart = d.rotation.source == ROPE_SOURCE_TABLE &&
+                       axisCount(d.rotation.frequencies) > 1; // each pair may read another row
+    const bool by_four = !apart && !variant.by_words && ((rows.offset | rows.row_stride) & 3) == 0;
+    if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
+    if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
+    return ROPE_ROWS_SINGLE;
 }
 
 uint32_t oddHalves(const HeadGeometry& g) {

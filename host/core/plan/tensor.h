@@ -30,6 +30,9 @@ struct ShaderVariant {
     bool fits;          // false: 16-bit elements lie at odd places, and words do not fit
 };
 
+// Returns how a row of cosines and sines is read.
+uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant);
+
 // Returns the elements that push words and strides count as one.
 inline uint32_t addressUnit(const ShaderVariant& variant) { return variant.by_words ? 1 : variant.lane_pairs; }
 

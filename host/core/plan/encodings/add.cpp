@@ -5,8 +5,6 @@
 #include "plan/tuning.h"
 #include "shaders/modules.h"
 
-#include <string.h>
-
 namespace rope {
 namespace {
 
@@ -25,11 +23,11 @@ void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
 }
 
 // True if lanes of eight pairs read rows of 16-bit elements 16 bytes at a time.
-bool readsRowsByEight(const RopeRotateDescription& d, const ShaderVariant& variant, const RopePass& pass) {
+bool readsRowsByEight(const RopeRotateDescription& d, const ShaderVariant& variant) {
     const uint64_t starts =
         d.rotation.rows.offset | d.rotation.rows.row_stride | static_cast<uint64_t>(d.rotation.rows.sin_offset);
     return d.rotation.source != ROPE_SOURCE_INLINE && variant.lane_pairs == 8 &&
-           d.rotation.rows.element != ROPE_ELEMENT_F32 && pass.constants[ROPE_ID_ROWS] == ROPE_ROWS_BY_FOUR &&
+           d.rotation.rows.element != ROPE_ELEMENT_F32 && chooseRowReading(d, variant) == ROPE_ROWS_BY_FOUR &&
            starts % 8 == 0;
 }
 
@@ -41,12 +39,12 @@ void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d
         cutAddition(d.rotation.source == ROPE_SOURCE_INLINE, pass->count[kHead], lanes, variant.lane_pairs, limits);
     uint32_t* constants = pass->constants;
     setRotationConstants(d, variant, pass);
-    if (readsRowsByEight(d, variant, *pass)) constants[ROPE_ID_ROWS] = ROPE_ROWS_BY_EIGHT;
+    if (readsRowsByEight(d, variant)) constants[ROPE_ID_ROWS] = ROPE_ROWS_BY_EIGHT;
     constants[ROPE_ID_PAIR_COUNTS] = d.rotation.rotary_dim / 2 | lanes << 16;
     setGroupConstants(cut.group, variant, lanes, cut.sequences, pass);
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
     constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
-    if (addition.scale != 1) memcpy(&constants[ROPE_ID_FACTOR], &addition.scale, sizeof addition.scale);
+    if (addition.scale != 1) constants[ROPE_ID_FACTOR] = floatConstant(addition.scale);
     const bool half_rows = d.rotation.source != ROPE_SOURCE_INLINE && d.rotation.rows.element == ROPE_ELEMENT_F16;
     constants[ROPE_ID_NATIVE_HALVES] =
         takesNativeHalves(geometryOf(d), limits) || (half_rows && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0);

@@ -7,8 +7,6 @@
 #include "plan/tuning.h"
 #include "shaders/modules.h"
 
-#include <string.h>
-
 namespace rope {
 namespace {
 
@@ -147,7 +145,7 @@ void setConstants(const ResolvedRelative& r, const RelativeCut& cut, const RopeL
     constants[ROPE_ID_HELD] = cut.held;
     constants[ROPE_ID_TILE_QUADS] = cut.tile_quads;
     if (g.side == ROPE_RELATIVE_KEYS) {
-        memcpy(&constants[ROPE_ID_TERM_SCALE], &g.scale, sizeof g.scale);
+        constants[ROPE_ID_TERM_SCALE] = floatConstant(g.scale);
         constants[ROPE_ID_ROW_SLOTS] = cut.row_slots;
         constants[ROPE_ID_ALL_ROWS] = cut.row_slots == r.row_count;
     } else {

@@ -18,12 +18,6 @@ inline uint32_t* record(uint32_t* constants, uint32_t role) { return constants +
 
 // Returns strides and offsets modulo 2^32, as shaders count.
 inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
-// Specialization constants are words, so a float32 goes in as its bits.
-inline uint32_t floatConstant(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
 
 // Fills in the records of a dispatch, and the push words of its tensors.
 void setRecords(const FusedGroup& group, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass);
