@@ -11,7 +11,7 @@ set(VKROPE_BIASES_FILES encodings/bias.comp host/core/plan/encodings/bias.cpp ho
 set(VKROPE_RELATIVE_FILES encodings/relative.comp host/core/plan/encodings/relative.cpp host/core/plan/encodings/relative_resolve.cpp host/core/plan/encodings/scores.cpp
     host/core/reference/run_relative.cpp)
 set(VKROPE_FUSED_FILES fused/fused.comp host/core/plan/fused/fused.cpp host/core/plan/fused/arrangement.cpp host/core/plan/fused/bindings.cpp host/core/plan/fused/cache.cpp
-    host/core/plan/fused/geometry.cpp host/core/plan/fused/groups.cpp host/core/plan/fused/biases.cpp
+    host/core/plan/fused/geometry.cpp host/core/plan/fused/groups.cpp host/core/plan/fused/hadamard.cpp host/core/plan/fused/biases.cpp
     host/core/plan/fused/norms.cpp host/core/plan/fused/record.cpp host/core/plan/fused/strides.cpp host/core/plan/fused/parameters.cpp host/core/plan/fused/resolve.cpp
     host/core/reference/quantize.cpp host/core/reference/run_fused.cpp host/core/reference/norm_sums.cpp host/core/reference/slot.cpp)
 

@@ -36,6 +36,7 @@ set(VKROPE_SOURCES
     host/core/plan/fused/parameters.cpp
     host/core/plan/fused/resolve.cpp
     host/core/plan/fused/groups.cpp
+    host/core/plan/fused/hadamard.cpp
     host/core/plan/ggml.cpp
     host/core/plan/layout.cpp
     host/core/plan/limits.cpp
@@ -244,6 +245,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/program/commands/bias.cpp
         host/program/commands/chart.cpp
         host/program/check/check.cpp
+        host/program/check/caches.cpp
         host/program/check/case.cpp
         host/program/check/halves.cpp
         host/program/check/spirv.cpp

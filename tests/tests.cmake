@@ -33,6 +33,7 @@ add_executable(vkrope-tests
     tests/gpu/floor_test.cpp
     tests/gpu/frames_test.cpp
     tests/gpu/groups_test.cpp
+    tests/gpu/hadamard_test.cpp
     tests/gpu/heads_test.cpp
     tests/gpu/factors_test.cpp
     tests/gpu/fused_test.cpp

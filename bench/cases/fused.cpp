@@ -49,7 +49,7 @@ uint64_t bytesMoved(const RopeFusedDescription& d, const RopePlan& plan) {
     const uint32_t k_dim = widthOf(d, d.k);
     const uint64_t q = tokens * d.q.heads * widthOf(d, d.q);
     const uint64_t kv = tokens * (d.k.heads * k_dim + d.v.heads * widthOf(d, d.v));
-    const bool cached = d.cache.kind != ROPE_CACHE_NONE, given = d.k.given_scale.count != 0;
+    const bool given = d.k.given_scale.count != 0;
     uint64_t bytes = rope::elementBytes(d.element, q) + rope::elementBytes(d.q.element, q) +
                      bytesWithScales(d.element, kv, k_dim, given) + bytesWithScales(d.k.element, kv, k_dim, given);
     for (const RopeSlot slot : {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS, ROPE_SLOT_PARAMETERS}) {
@@ -179,6 +179,9 @@ void FusedBenchState::describe() {
         if (kind_.latent) d.k.norm.dim = heads_.k_begin;
         if (!kind_.latent) d.q.norm = d.k.norm;
     }
+    if (d.q.heads != 0) d.q.hadamard = kind_.hadamard;
+    d.k.hadamard = kind_.hadamard;
+    d.v.hadamard = kind_.hadamard != 0 ? 64 : 0;
     ropeMakeQueryScale(0.1, 8, values_.data(), nullptr);
     if (kind_.scaled) d.query_scale = {values_.data(), 8, 1024, 1};
 }
@@ -276,6 +279,7 @@ void FusedBenchState::addScatter(bool is_v) {
     }
     const RopeFusedTensor& to = is_v ? description_.v : description_.k;
     d.k.element = to.element;
+    if (is_v) d.k.hadamard = to.hadamard;
     d.k.to = to.to;
     d.k.stored_scales = to.stored_scales;
     d.k.given_scale = to.given_scale;
@@ -326,6 +330,12 @@ void FusedBenchState::addUnfused() {
         RopeFusedDescription d = emptyStage();
         d.k = {};
         d.query_scale = description_.query_scale;
+        addStage(d, false);
+    }
+    if (kind_.hadamard != 0) {
+        RopeFusedDescription d = emptyStage();
+        d.q.hadamard = description_.q.hadamard;
+        d.k.hadamard = description_.k.hadamard;
         addStage(d, false);
     }
     addScatter(false);
@@ -420,34 +430,41 @@ uint64_t FusedBench::unfusedBytes() const { return case_->unfused.bytes; }
 const std::vector<FusedKind>& fusedKinds() {
     constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, i8 = ROPE_ELEMENT_I8, q8 = ROPE_ELEMENT_Q8_0,
                           q4 = ROPE_ELEMENT_Q4_0, q41 = ROPE_ELEMENT_Q4_1, q5 = ROPE_ELEMENT_Q5_0,
-                          f8 = ROPE_ELEMENT_F8_E4M3, bf16 = ROPE_ELEMENT_BF16;
+                          q51 = ROPE_ELEMENT_Q5_1, iq4 = ROPE_ELEMENT_IQ4_NL, f8 = ROPE_ELEMENT_F8_E4M3,
+                          bf16 = ROPE_ELEMENT_BF16;
     constexpr RopeSource rows = ROPE_SOURCE_ROWS, computed = ROPE_SOURCE_INLINE;
     constexpr RopeNorm none = {};
     constexpr RopeNorm before = {ROPE_NORM_RMS, 1e-6f, 0, 0, 0, 0, 0, nullptr, nullptr, {}, 0, 0, 0, 0};
     constexpr RopeNorm after = {ROPE_NORM_RMS, 1e-6f, 1, 0, 0, 0, 0, nullptr, nullptr, {}, 0, 0, 0, 0};
     constexpr RopeNorm all_heads = {ROPE_NORM_RMS, 1e-6f, 0, 1, 0, 0, 0, nullptr, nullptr, {}, 0, 0, 0, 0};
-    static const std::vector<FusedKind> all = {{"kv_f32", 0, 8, f32, f32, none, false, false, rows},
-                                               {"kv_f16", 0, 8, f16, f16, none, false, false, rows},
-                                               {"kv_f32_to_f16", 0, 8, f32, f16, none, false, false, rows},
-                                               {"kv_f32_to_f16_inline", 0, 8, f32, f16, none, false, false, computed},
-                                               {"kv_i8", 0, 8, f32, i8, none, false, false, rows},
-                                               {"kv_f8_e4m3", 0, 8, f32, f8, none, false, false, rows},
-                                               {"kv_q8_0", 0, 8, f32, q8, none, false, false, rows},
-                                               {"kv_q4_0", 0, 8, f32, q4, none, false, false, rows},
-                                               {"kv_q4_1", 0, 8, f32, q41, none, false, false, rows},
-                                               {"kv_q5_0", 0, 8, f32, q5, none, false, false, rows},
-                                               {"qkv", 32, 8, f32, f16, none, false, false, rows},
-                                               {"qkv_inline", 32, 8, f32, f16, none, false, false, computed},
-                                               {"qwen3", 16, 8, f32, f16, before, false, false, rows},
-                                               {"qwen3_inline", 16, 8, f32, f16, before, false, false, computed},
-                                               {"hunyuan", 16, 8, f32, f16, after, false, false, rows},
-                                               {"olmo2", 32, 32, f32, f16, all_heads, false, false, rows},
-                                               {"query_scale", 32, 8, f32, f16, none, true, false, rows},
-                                               {"mla_bf16", 128, 1, bf16, bf16, before, false, false, computed, true},
-                                               {"mla_f8_e4m3", 128, 1, bf16, f8, before, false, false, computed, true},
-                                               {"qkv_i8", 32, 8, f32, i8, none, false, false, computed},
-                                               {"qkv_q8_0", 32, 8, f32, q8, none, false, false, rows},
-                                               {"shift", 0, 8, f16, f16, none, false, true, computed}};
+    static const std::vector<FusedKind> all = {
+        {"kv_f32", 0, 8, f32, f32, none, false, false, rows},
+        {"kv_f16", 0, 8, f16, f16, none, false, false, rows},
+        {"kv_f32_to_f16", 0, 8, f32, f16, none, false, false, rows},
+        {"kv_f32_to_f16_inline", 0, 8, f32, f16, none, false, false, computed},
+        {"kv_i8", 0, 8, f32, i8, none, false, false, rows},
+        {"kv_f8_e4m3", 0, 8, f32, f8, none, false, false, rows},
+        {"kv_q8_0", 0, 8, f32, q8, none, false, false, rows},
+        {"kv_q4_0", 0, 8, f32, q4, none, false, false, rows},
+        {"kv_q4_1", 0, 8, f32, q41, none, false, false, rows},
+        {"kv_q5_0", 0, 8, f32, q5, none, false, false, rows},
+        {"kv_q5_1", 0, 8, f32, q51, none, false, false, rows},
+        {"kv_iq4_nl", 0, 8, f32, iq4, none, false, false, rows},
+        {"kv_q8_0_hadamard", 0, 8, f32, q8, none, false, false, rows, false, 128},
+        {"kv_q4_0_hadamard", 0, 8, f32, q4, none, false, false, rows, false, 128},
+        {"qkv_q8_0_hadamard", 32, 8, f32, q8, none, false, false, rows, false, 128},
+        {"qkv", 32, 8, f32, f16, none, false, false, rows},
+        {"qkv_inline", 32, 8, f32, f16, none, false, false, computed},
+        {"qwen3", 16, 8, f32, f16, before, false, false, rows},
+        {"qwen3_inline", 16, 8, f32, f16, before, false, false, computed},
+        {"hunyuan", 16, 8, f32, f16, after, false, false, rows},
+        {"olmo2", 32, 32, f32, f16, all_heads, false, false, rows},
+        {"query_scale", 32, 8, f32, f16, none, true, false, rows},
+        {"mla_bf16", 128, 1, bf16, bf16, before, false, false, computed, true},
+        {"mla_f8_e4m3", 128, 1, bf16, f8, before, false, false, computed, true},
+        {"qkv_i8", 32, 8, f32, i8, none, false, false, computed},
+        {"qkv_q8_0", 32, 8, f32, q8, none, false, false, rows},
+        {"shift", 0, 8, f16, f16, none, false, true, computed}};
     return all;
 }
 

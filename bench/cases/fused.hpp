@@ -19,6 +19,8 @@ struct FusedKind {
     RopeSource source;
     bool latent = false; // DeepSeek's heads: K is one row, a latent that is normed and a part that turns, and V is none
 
+    uint32_t hadamard = 0; // of Q and K; V's blocks are 64
+
     uint32_t vHeads() const { return latent ? 0 : kv_heads; }
     bool takes(uint32_t tokens) const { return !shift || tokens % 16 == 0; }
 };

@@ -36,6 +36,7 @@ class PassCollector {
     void addLatents();
     void addHeads();
     void addFewHeads();
+    void addHadamard(uint32_t block);
     void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned, uint32_t sequences = 1);
     void addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element);
     void addRelative(const char* name, RopeRelativeSide side);
@@ -291,6 +292,47 @@ void PassCollector::addHeads() {
     add("heads-biases-clip", ropePlanFused(&d, &limits_, &plan), plan);
 }
 
+// Adds passes as llama.cpp's quantized caches ask for them: Q and K in blocks of the head, V in blocks of 64; and the
+// attention's output, which is turned back.
+void PassCollector::addHadamard(uint32_t block) {
+    const auto transformed = [block](RopeFusedDescription d) {
+        d.q.hadamard = d.k.hadamard = block;
+        d.v.hadamard = block != 0 ? 64 : 0;
+        return d;
+    };
+    const std::string name = block != 0 ? "hadamard-" : "plain-";
+    for (const RopeElement element : {ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_Q4_0, ROPE_ELEMENT_Q4_1, ROPE_ELEMENT_Q5_0}) {
+        RopeFusedDescription d = transformed(describeCache(128, element));
+        addPlan(name + rope::formatOf(element).name, d);
+        if (element != ROPE_ELEMENT_Q8_0) continue;
+        addShift(name + "shift-q8_0", d);
+        d.element = d.q.element = ROPE_ELEMENT_F32;
+        addPlan(name + "f32-q8_0", d);
+        d.element = d.q.element = ROPE_ELEMENT_BF16;
+        d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
+        d.q.norm.epsilon = d.k.norm.epsilon = 1e-6f;
+        addPlan(name + "bf16-normed-q8_0", d);
+    }
+    RopeFusedDescription d = transformed(describeFused(128, ROPE_ELEMENT_F32, false));
+    d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
+    d.q.heads = d.v.heads = 0;
+    d.k.element = ROPE_ELEMENT_Q8_0;
+    addPlan(name + "llama-k", d); // as ggml has it: K alone, float32
+    d = transformed(describeFused(256, ROPE_ELEMENT_F16, false));
+    d.rotation.frequencies.count = 128;
+    if (block != 0) d.q.hadamard = d.k.hadamard = 256;
+    addPlan(name + "f16-of-256", d);
+    d = {};
+    d.tokens = kTokens;
+    d.head_dim = 128;
+    d.q.heads = 32;
+    d.q.no_rotation = 1;
+    d.out_of_place = 1;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.q.hadamard = 64;
+    if (block != 0) addPlan(name + "output", d);
+}
+
 // Adds models with one K/V head (Gemma 3 270M) and with two (Qwen2.5-0.5B), and a norm of all heads together (OLMo 2).
 void PassCollector::addFewHeads() {
     RopeFusedDescription d = describeFused(256, ROPE_ELEMENT_BF16, true);
@@ -398,6 +440,7 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
     collector.addLatents();
     collector.addHeads();
     collector.addFewHeads();
+    collector.addHadamard(128);
     collector.addEmbeddings("add-f32", 128, f32, false);
     collector.addEmbeddings("add-learned-f16", 128, f16, true);
     collector.addEmbeddings("add-f16", 128, f16, false);

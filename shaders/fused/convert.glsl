@@ -4,6 +4,7 @@
 #ifndef ROPE_CONVERT_GLSL
 #define ROPE_CONVERT_GLSL
 #include "turn.glsl"
+#include "../numbers/codes.h"
 #include "../numbers/float8.h"
 
 const uint kFormat = kQuantizes ? kCacheKind >> ROPE_TENSOR_FORMAT & 0xFFFFu : 0u;
@@ -11,6 +12,7 @@ const uint kBits = kFormat & ROPE_FORMAT_BITS;
 const bool kFloat8 = (kFormat & ROPE_FORMAT_FLOAT8) != 0u;
 const bool kSigned = kFloat8 || kBits == 8u; // to both sides of 0; integers of fewer bits begin at 0
 const bool kMinimum = (kFormat & ROPE_FORMAT_MINIMUM) != 0u;
+const bool kCodes = (kFormat & ROPE_FORMAT_CODES) != 0u;
 const bool kInBlocks = (kFormat & ROPE_FORMAT_BLOCKS) != 0u;
 #ifdef ROPE_HALVES
 const bool kBlockPutsHalves = kInBlocks; // blocks may begin at odd 16-bit numbers
@@ -50,6 +52,8 @@ const uint kHeadEnds = (kHeadBlocks + 1u) / 2u * kBlockQuads;
 const uint kNoEnd = kKeepsEnds ? kCacheEntries * kHeadEnds : 0u;
 shared uvec2 ends[kNoEnd + 1u];
 shared uint integers[kKeepsIntegers ? kCacheEntries * kCacheQuads : 1u];
+// Codes have a scale that is fitted to them, from all elements of a block.
+shared uvec4 elements[kCodes ? kCacheEntries * kCacheQuads : 1u];
 
 // ---- What a scale is found by
 
@@ -108,9 +112,12 @@ Share share_of(uint h, uint block) {
         value = max(share_bits(value, 7u), 0x358637BDu + down) - down;
         return Share(value, uintBitsToFloat(reciprocal_bits(value)), 0u);
     }
-    uint scale = share_bits(value & 0x7FFFFFFFu, kSigned ? 127u : kMinimum ? kMostInteger : 1u << (kBits - 1u));
+    const uint divisor = kSigned || kCodes ? 127u : kMinimum ? kMostInteger : 1u << (kBits - 1u);
+    uint scale = share_bits(value & 0x7FFFFFFFu, divisor);
     uint sign = choose(kSigned || kMinimum, 0u, ~value & 0x80000000u);
     bool is_normal = scale >= 0x800000u; // otherwise all integers are those of 0
+    if (kCodes) is_normal = (value & 0x7FFFFFFFu) >= 0x26901D7Du; // 1e-15
+    if (kCodes && !is_normal) sign = 0u;
     uint inverse = choose(is_normal, reciprocal_bits(scale) | sign, 0u);
     return Share(choose(is_normal, scale, 0u) | sign, uintBitsToFloat(inverse), minimum);
 }
@@ -125,7 +132,7 @@ void keep_block_shares(uint lane) {
         Share share = share_of(h, lane);
         uvec4 halves = narrow_f16(uvec4(share.scale, share.minimum, 0u, 0u));
         uint stored = halves.x | halves.y << 16;
-        greatest[share_at(h, lane)] = uvec4(stored, floatBitsToUint(share.inverse), share.minimum, 0u);
+        greatest[share_at(h, lane)] = uvec4(stored, floatBitsToUint(share.inverse), share.minimum, share.scale);
     }
 }
 Share kept_share(uint h, uint block) {
@@ -165,6 +172,16 @@ uint four_float8(Share share, uvec4 words) {
     return four_bytes(narrow_f8(floatBitsToUint(x), kBits));
 }
 
+// Returns the codes whose values are nearest, a byte each; of two that are as near, the upper one.
+uint four_codes(vec4 x) {
+    uvec4 codes = uvec4(0u);
+    [[unroll]] for (uint i = 1u; i < 16u; ++i) {
+        vec4 middle = vec4(float(code_value(i - 1u) + code_value(i)) * 0.5);
+        codes += uvec4(greaterThanEqual(x, middle));
+    }
+    return four_bytes(codes);
+}
+
 // Returns four integers, a byte each. Signed ones are rounded to the nearest, halves away from zero.
 uint four_integers(Share share, uvec4 words) {
     vec4 given = uintBitsToFloat(words);
@@ -173,6 +190,7 @@ uint four_integers(Share share, uvec4 words) {
         given = above;
     }
     precise vec4 x = given * share.inverse;
+    if (kCodes) return four_codes(x);
     uvec4 bytes;
     if (kSigned) {
         precise vec4 twice = abs(x) + abs(x);
@@ -274,9 +292,36 @@ void put_numbers(WorkItem item, uint h, Share share, uint place, uvec4 words) {
 void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
     if (kKeepsIntegers) {
         integers[cache_entry_of(h) * kCacheQuads + place] = four_integers(share, words);
+        if (kCodes) elements[cache_entry_of(h) * kCacheQuads + place] = words;
     } else if (item.is_there && has_head(item, h)) {
         if (kKeepsEnds) put_quad(item, h, share, place, words);
         else put_numbers(item, h, share, place, words);
+    }
+}
+
+// Fits a block's scale to its codes: the sum of x * x * q * x over that of x * x * q * q, in the order of its elements.
+// Where a sum is too small for a normal number, the scale stays what the codes were found by: as a float16 it is 0. A sum
+// of squares beyond float32 makes it a NaN.
+void fit_blocks(uint lane) {
+    if (lane >= kHeadBlocks) return;
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        uint first = cache_entry_of(h) * kCacheQuads + lane * kBlockQuads;
+        precise float products = 0.0;
+        precise float squares = 0.0;
+        for (uint i = 0u; i < uint(ROPE_BLOCK_ELEMENTS); ++i) {
+            float x = uintBitsToFloat(elements[first + i / 4u][i % 4u]);
+            float q = float(code_value(integers[first + i / 4u] >> 8u * (i % 4u) & 0xFu));
+            precise float weight = x * x * q;
+            products = products + weight * x;
+            squares = squares + weight * q;
+        }
+        uvec4 kept = greatest[share_at(h, lane)];
+        uint y = floatBitsToUint(squares), x = floatBitsToUint(products);
+        bool fits = y >= 0x800000u && (x & 0x7FFFFFFFu) >= 0x800000u && kept.w << 1 != 0u;
+        uint inverse = reciprocal_bits(choose(fits && y < 0x7E800000u, y, 0x3F800000u)); // x is infinite beyond
+        uint scale = choose(fits, quotient_bits(x, y, inverse), kept.w);
+        if (y == 0x7F800000u) scale = 0xFFC00000u;
+        greatest[share_at(h, lane)].x = narrow_f16(uvec4(scale)).x;
     }
 }
 
@@ -290,60 +335,6 @@ void store_blocks(WorkItem item) {
             if (kPutHalves == 2u) word |= block_half(h, i * 2u + 1u) << 16;
             put_integers(item, at + i, word);
         }
-    }
-}
-
-// ---- Heads as they are read by a shift, which has K alone
-
-#ifdef ROPE_HALVES
-uint fetch_half(uint at) { return fetch_number(kFirst, at); }
-#else
-uint fetch_half(uint at) { return fetch_word(kFirst, at / 2u) >> 16u * (at & 1u) & 0xFFFFu; }
-#endif
-
-// Returns word `at` behind the header of a block that begins at this 16-bit number.
-uint fetch_integers(uint block, uint at) {
-    uint half_at = block + (kMinimum ? 2u : 1u) + 2u * at;
-    return fetch_half(half_at) | fetch_half(half_at + 1u) << 16;
-}
-
-uvec4 bytes_of(uint word) { return uvec4(word, word >> 8, word >> 16, word >> 24) & 0xFFu; }
-
-// Returns the integers of a block's quad.
-ivec4 integers_of(uint block, uint quad) {
-    if (kSigned) return ivec4(bytes_of(fetch_integers(block, quad)) << 24) >> 24;
-    uint word = fetch_integers(block, quad % 4u + choose(kBits == 5u, 1u, 0u)) >> choose(quad < 4u, 0u, 4u);
-    uvec4 integers = bytes_of(word & 0x0F0F0F0Fu);
-    if (kBits == 5u) integers |= (uvec4(fetch_integers(block, 0u)) >> 4u * quad + uvec4(0u, 1u, 2u, 3u) & 1u) << 4;
-    return ivec4(integers) - int(choose(kMinimum, 0u, 1u << (kBits - 1u)));
-}
-
-uvec4 quad_of_block(uint block, uint quad) {
-    vec4 header = uintBitsToFloat(widen_f16(uvec4(fetch_half(block), kMinimum ? fetch_half(block + 1u) : 0u, 0u, 0u)));
-    precise vec4 x = vec4(integers_of(block, quad)) * header.x;
-    if (kMinimum) {
-        precise vec4 above = x + header.y;
-        x = above;
-    }
-    return floatBitsToUint(x);
-}
-
-uvec4 cached_quad(WorkItem item, uint head, uint place) {
-    uint at = item.from + head * item.from_head;
-    if (kInBlocks) {
-        uint begin = push.to_1 * kPutHalves;
-        return quad_of_block(begin + (at + place / kBlockQuads) * kBlockHalves, place % kBlockQuads);
-    }
-    uvec4 bytes = bytes_of(fetch_word(kFirst, push.to_1 + words_before(at) + place));
-    if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
-    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale + head * item.scale_head));
-    precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;
-    return floatBitsToUint(x);
-}
-
-void load_cached_heads(WorkItem item, Lane lane) {
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        for (uint i = 0u; i < 2u; ++i) held[h].x[i] = cached_quad(item, head_number(item, h), lane.from.place[i]);
     }
 }
 
@@ -427,6 +418,8 @@ void store_quantized(WorkItem item, Way way) {
     else store_heads(item, way);
     if (kKeepsIntegers) {
         barrier();
+        if (kCodes && is_quantized(item.tensor)) fit_blocks(item.lane);
+        if (kCodes) barrier();
         store_blocks(item);
     }
 }

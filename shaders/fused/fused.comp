@@ -16,7 +16,8 @@
 #include "norms.glsl"
 #include "turn.glsl"
 #include "query_scale.glsl"
-#include "convert.glsl"
+#include "hadamard.glsl"
+#include "shift.glsl"
 
 // A shift turns by its delta, whatever the token's position is.
 Token turning_token(Token token) {
@@ -36,7 +37,7 @@ Way way_of(WorkItem item, Lane lane) {
     way.as_is = way.as_is && !is_quantized(item.tensor);
     way.as_is = way.as_is && !is_normed(item.tensor);
     way.as_is = way.as_is && !is_biased(item.tensor);
-    way.as_is = way.as_is && !is_scaled(item.tensor);
+    way.as_is = way.as_is && !is_scaled(item.tensor) && !is_transformed(item.tensor);
     return way;
 }
 
@@ -95,10 +96,12 @@ void main() {
     item.is_there = item.is_there && !(is_in_place(item.tensor) && way.as_is); // it stays as it lies
     if (kTurnsCache && kQuantizes) item.is_there = item.is_there && token.turns && known; // and so does an unturned head
     take_heads(item, way);
+    if (kTurnsCache) transform_heads(item, moved.from, way.interleaved_in); // back
     if (kNormsFirst) norm_heads(item, moved.from, way.interleaved_in);
     turn_heads(item, way, way_of(item, lane));
     if (kNormsLast) norm_heads(item, moved.to, way.interleaved_out);
     scale_queries(item, token);
+    transform_heads(item, moved.to, way.interleaved_out);
     if (kQuantizes) store_quantized(item, way);
     else store_heads(item, way);
 }

@@ -25,12 +25,13 @@ namespace rope {
 #define ROPE_ID_QUERY_COUNT 56
 #define ROPE_ID_RELAYED 57 // elements of the widest head, if pairs go through shared memory; 0: none does
 
-#define ROPE_PASS_MAP_WIDE 1u   // slots or page table are of int64
-#define ROPE_PASS_MAP_APART 2u  // they lie in a buffer of their own
-#define ROPE_PASS_COUNTED 4u    // the count of tokens is read
-#define ROPE_PASS_BY_DELTA 8u   // a shift turns by push.delta
-#define ROPE_PASS_LONG_RING 16u // sequences may be longer than their ring, which keeps their last tokens
-#define ROPE_PASS_NORM_PART 32u // a norm takes a part of the widest head only, or not every tensor is so wide
+#define ROPE_PASS_MAP_WIDE 1u      // slots or page table are of int64
+#define ROPE_PASS_MAP_APART 2u     // they lie in a buffer of their own
+#define ROPE_PASS_COUNTED 4u       // the count of tokens is read
+#define ROPE_PASS_BY_DELTA 8u      // a shift turns by push.delta
+#define ROPE_PASS_LONG_RING 16u    // sequences may be longer than their ring, which keeps their last tokens
+#define ROPE_PASS_NORM_PART 32u    // a norm takes a part of the widest head only, or not every tensor is so wide
+#define ROPE_PASS_SIDE_BY_SIDE 64u // a lane of Hadamard blocks holds eight elements side by side, in two vectors
 
 #define ROPE_APART_SOURCE_K 1u
 #define ROPE_APART_SOURCE_V 2u
@@ -92,8 +93,12 @@ namespace rope {
 #define ROPE_STAGE_TURN 0x1000000u
 #define ROPE_STAGE_SCALE 0x2000000u
 #define ROPE_STAGE_QUANTIZE 0x4000000u
+#define ROPE_STAGE_HADAMARD 0x78000000u // log2 of its blocks' elements, from this bit on:
+#define ROPE_TENSOR_HADAMARD 27
+#define ROPE_TENSOR_LAST_IN_LANE 31 // this bit: a lane's two runs are the halves of a block
 #define ROPE_STAGES_AT_LOAD (ROPE_STAGE_BIASES | ROPE_STAGE_CLIP) // they change an element as it is loaded
-#define ROPE_STAGES_BESIDE_TURN (ROPE_STAGES_AT_LOAD | ROPE_STAGE_NORM | ROPE_STAGE_SCALE | ROPE_STAGE_QUANTIZE)
+#define ROPE_STAGES_BESIDE_TURN                                                                                        \
+    (ROPE_STAGES_AT_LOAD | ROPE_STAGE_NORM | ROPE_STAGE_SCALE | ROPE_STAGE_QUANTIZE | ROPE_STAGE_HADAMARD)
 
 #define ROPE_I8 3
 // These formats are for caches alone. A whole head is looked at before a word of it is stored. Its words have 32 bits,
@@ -107,6 +112,7 @@ namespace rope {
 #define ROPE_FORMAT_MINIMUM 0x10u
 #define ROPE_FORMAT_BLOCKS 0x20u
 #define ROPE_FORMAT_FLOAT8 0x40u
+#define ROPE_FORMAT_CODES 0x80u // integers are codes of sixteen values
 #define ROPE_FORMAT_HALVES 8
 #define ROPE_BLOCK_ELEMENTS 32
 

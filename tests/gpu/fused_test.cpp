@@ -67,7 +67,8 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(d.k.norm.kind != ROPE_NORM_NONE, (d.k.norm.begin | d.k.norm.dim) != 0),
             choiceIf(true, d.clip != 0),
             choiceIf(d.q.bias != 0, d.bias_element),
-            choiceIf(q && k, r.q.head_dim != r.k.head_dim)};
+            choiceIf(q && k, r.q.head_dim != r.k.head_dim),
+            choiceIf(true, (d.q.hadamard | d.k.hadamard | d.v.hadamard) != 0)};
 }
 
 class FusedOnDevice : public gpu::OnDevice {

@@ -22,6 +22,7 @@ constexpr int32_t kFirst = 20000;
 // Returns a cache's keys as float32, by the formulas of the formats' publishers. The scales of I8 and float8 lie behind
 // the elements.
 std::vector<float> widened(RopeElement element, const std::vector<uint8_t>& cache) {
+    static const int kCodes[] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
     const rope::ElementFormat& f = rope::formatOf(element);
     std::vector<float> all(size_t{kSlots} * kDim);
     if (f.integer_bits == 0) ropeConvertElements(cache.data(), element, all.data(), ROPE_ELEMENT_F32, all.size());
@@ -38,7 +39,8 @@ std::vector<float> widened(RopeElement element, const std::vector<uint8_t>& cach
         const uint8_t* integers = block + f.block_bytes - (f.integer_bits == 8 ? 32 : 16);
         int q = f.integer_bits == 8 ? static_cast<int8_t>(integers[j]) : integers[j % 16] >> (j < 16 ? 0 : 4) & 15;
         if (f.integer_bits == 5) q |= (integers[static_cast<int>(j / 8) - 4] >> j % 8 & 1) << 4;
-        if (f.integer_bits != 8 && !f.minimum) q -= 1 << (f.integer_bits - 1);
+        if (f.codes) q = kCodes[q];
+        if (f.integer_bits != 8 && !f.minimum && !f.codes) q -= 1 << (f.integer_bits - 1);
         all[i] = static_cast<float>(double{header[0]} * q + (f.minimum ? double{header[1]} : 0));
     }
     return all;
@@ -132,6 +134,7 @@ class Shift : public testing::TestWithParam<Turns> {};
 double oneRotation(RopeElement element) {
     const rope::ElementFormat& format = rope::formatOf(element);
     if (format.integer_bits == 8) return 2.2 / 254;
+    if (format.codes) return 2.2 * 14 / 127; // from the last value, 113, to the first one's magnitude
     if (format.minimum) return 2.2 / ((1 << format.integer_bits) - 1);
     if (format.integer_bits != 0) return 2.2 / (1 << (format.integer_bits - 1));
     const double half_ulp = std::ldexp(0.5, -format.mantissa_bits);

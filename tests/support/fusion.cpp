@@ -355,6 +355,7 @@ class Unfused {
         if (ok && t.takes(ROPE_STAGE_TURN)) ok = rotate(t);
         if (ok && norm.kind != ROPE_NORM_NONE && norm.after != 0) ok = pass(t, &norm, false);
         if (ok && t.takes(ROPE_STAGE_SCALE)) ok = pass(t, nullptr, true);
+        if (ok && t.takes(ROPE_STAGE_HADAMARD)) ok = transform(t);
         return ok ? finish(t, fused.filled, slots) : ok;
     }
 
@@ -424,6 +425,13 @@ class Unfused {
             if (ok && t.takes(clips ? ROPE_STAGE_CLIP : ROPE_STAGE_BIASES)) ok = carry(d, {});
         }
         return ok;
+    }
+    testing::AssertionResult transform(const rope::FusedTensor& t) {
+        RopeFusedDescription d = {};
+        rope::setRotation(plain(t), &d);
+        d.q.no_rotation = d.k.no_rotation = 1;
+        d.q.hadamard = 1u << (t.stages >> ROPE_TENSOR_HADAMARD & 0xF);
+        return carry(d, {});
     }
     // Carries the tensor through a pass of stages alone.
     testing::AssertionResult carry(const RopeFusedDescription& d, const std::vector<uint8_t>& weights) {

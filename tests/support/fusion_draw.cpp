@@ -464,6 +464,25 @@ void layOutWeights(RopeFusedDescription* d) {
     }
 }
 
+// Returns a power of two that divides the heads of both tensors, or 0 if 16 does not. Drawn last and by numbers of its
+// own, it changes nothing that is drawn before.
+uint32_t drawBlock(sample::Random* random, uint32_t a, uint32_t b) {
+    uint32_t most = 16;
+    while (most < 512 && a % (2 * most) == 0 && b % (2 * most) == 0) most *= 2;
+    if (a % 16 != 0 || b % 16 != 0) return 0;
+    return oneIn(2, random) ? most : std::min(most, 16u << random->below(6));
+}
+
+// Blocks that the pass is not refused for.
+void drawHadamard(sample::Random* random, Scene* scene) {
+    RopeFusedDescription d = scene->d;
+    const uint32_t q = dimOf(d, d.q.heads != 0 ? d.q : d.k), k = dimOf(d, d.k.heads != 0 ? d.k : d.q);
+    if (!oneIn(3, random)) d.q.hadamard = d.k.hadamard = drawBlock(random, q, k);
+    if (!oneIn(3, random)) d.v.hadamard = drawBlock(random, dimOf(d, d.v), dimOf(d, d.v));
+    rope::ResolvedFused fused;
+    if (rope::resolveFused(d, &fused, nullptr) == ROPE_SUCCESS) scene->d = d;
+}
+
 // A tensor whose rotary part starts at 0 needs a rotation that does not say another start.
 void nameBegins(RopeFusedDescription* d) {
     const uint32_t begin = d->rotation.rotary_begin;
@@ -493,6 +512,8 @@ void draw(uint64_t seed, Scene* scene) {
     drawCount(&random, scene);
     drawLimits(&random, scene);
     drawApart(&random, scene);
+    sample::Random of_blocks(seed + 1);
+    if (oneIn(3, &of_blocks)) drawHadamard(&of_blocks, scene);
 }
 
 uint64_t positionElements(const RopeFusedDescription& description) {
@@ -592,7 +613,8 @@ std::string describe(const Scene& scene) {
         " biases " + std::to_string(d.q.bias) + "." + std::to_string(d.bias_element) + " at " +
         std::to_string(d.q.bias_offset) + "." + std::to_string(d.k.bias_offset) + "." + std::to_string(d.v.bias_offset);
     return describeRotation(rope::rotationOf(d)) + text + " map in positions " + std::to_string(c.map_in_positions) +
-           weights + " v element " + std::to_string(d.v.element) + " given scales " +
+           weights + " hadamard " + std::to_string(d.q.hadamard) + "." + std::to_string(d.k.hadamard) + "." +
+           std::to_string(d.v.hadamard) + " v element " + std::to_string(d.v.element) + " given scales " +
            std::to_string(d.k.given_scale.count) + "." + std::to_string(d.k.given_scale.multiplies) + " " +
            std::to_string(d.v.given_scale.count) + "." + std::to_string(d.v.given_scale.multiplies);
 }

@@ -23,6 +23,7 @@ struct ElementFormat {
     int16_t lowest_exponent; // of a float's smallest normal number
     uint8_t integer_bits;    // of a quantized element; 8: with a sign, fewer: from 0 up; 0: it is a float
     bool minimum;            // a block's least value is taken off first, and is kept behind the scale
+    bool codes = false;      // its integers are codes of the nearest of 16 values, and the scale is refitted to them
 };
 
 // In the order of RopeElement. Each row's number in the shaders is one less than its place here.
@@ -38,6 +39,8 @@ inline constexpr ElementFormat kElementFormats[] = {
     {ROPE_ELEMENT_Q5_0, "q5_0", "Q5_0", ROPE_BLOCK_ELEMENTS, 22, ElementScale::kInBlock, 0, 0, 5, false},
     {ROPE_ELEMENT_F8_E4M3, "f8_e4m3", "float8 (e4m3)", 1, 1, ElementScale::kApart, 3, -6, 0, false},
     {ROPE_ELEMENT_F8_E5M2, "f8_e5m2", "float8 (e5m2)", 1, 1, ElementScale::kApart, 2, -14, 0, false},
+    {ROPE_ELEMENT_Q5_1, "q5_1", "Q5_1", ROPE_BLOCK_ELEMENTS, 24, ElementScale::kInBlock, 0, 0, 5, true},
+    {ROPE_ELEMENT_IQ4_NL, "iq4_nl", "IQ4_NL", ROPE_BLOCK_ELEMENTS, 18, ElementScale::kInBlock, 0, 0, 4, false, true},
 };
 constexpr uint32_t kElementCount = sizeof kElementFormats / sizeof kElementFormats[0];
 constexpr RopeElement kLastElement = static_cast<RopeElement>(kElementCount - 1);
@@ -90,7 +93,8 @@ constexpr uint32_t cacheFormatWord(RopeElement element) {
     const uint32_t halves = uint32_t{ROPE_BLOCK_ELEMENTS} / format.block_elements * format.block_bytes / 2u;
     const uint32_t float8 = isFloat8(element) ? ROPE_FORMAT_FLOAT8 | static_cast<uint32_t>(format.mantissa_bits) : 0;
     return format.integer_bits | float8 | (format.minimum ? ROPE_FORMAT_MINIMUM : 0) |
-           (format.scale == ElementScale::kInBlock ? ROPE_FORMAT_BLOCKS : 0) | halves << ROPE_FORMAT_HALVES;
+           (format.codes ? ROPE_FORMAT_CODES : 0) | (format.scale == ElementScale::kInBlock ? ROPE_FORMAT_BLOCKS : 0) |
+           halves << ROPE_FORMAT_HALVES;
 }
 
 } // namespace rope

@@ -1,6 +1,7 @@
 // This file plans a rotation of ggml's graph, with the nodes that are fused with it: ropePlanGgml.
 #include "plan/axes.h"
 #include "plan/description.h"
+#include "plan/element_formats.h"
 #include "plan/planner.h"
 
 #include <inttypes.h>
@@ -9,26 +10,31 @@ using namespace rope;
 
 namespace {
 
-// A type of ggml's that a pass takes, and its number.
+// A type of ggml's that a pass takes, and its number. The first three are floats; the others are what SET_ROWS writes
+// too.
 struct Type {
     uint32_t number;
-    uint32_t bytes;
     RopeElement element;
 };
-constexpr Type kFloats[] = {{0, 4, ROPE_ELEMENT_F32}, {1, 2, ROPE_ELEMENT_F16}, {30, 2, ROPE_ELEMENT_BF16}};
+constexpr Type kTypes[] = {{0, ROPE_ELEMENT_F32},  {1, ROPE_ELEMENT_F16},  {30, ROPE_ELEMENT_BF16},
+                           {2, ROPE_ELEMENT_Q4_0}, {3, ROPE_ELEMENT_Q4_1}, {6, ROPE_ELEMENT_Q5_0},
+                           {7, ROPE_ELEMENT_Q5_1}, {8, ROPE_ELEMENT_Q8_0}, {20, ROPE_ELEMENT_IQ4_NL}};
 constexpr uint32_t kInt32 = 26;
 constexpr uint32_t kInt64 = 27;
 
-const Type* findFloat(uint32_t number) {
-    for (const Type& type : kFloats)
-        if (type.number == number) return &type;
-    return nullptr;
+// Returns the element of a type, or ROPE_ELEMENT_DEFAULT.
+RopeElement elementOf(uint32_t number) {
+    for (const Type& type : kTypes)
+        if (type.number == number) return type.element;
+    return ROPE_ELEMENT_DEFAULT;
 }
 
 bool isThere(const RopeGgmlTensor& tensor) { return tensor.ne[0] != 0; }
 
-RopeLayout layoutOf(const RopeGgmlTensor& t, uint32_t bytes) {
-    return {t.offset / bytes, t.nb[3] / bytes, t.nb[2] / bytes, t.nb[1] / bytes};
+RopeLayout layoutOf(const RopeGgmlTensor& t) {
+    const ElementFormat& format = formatOf(elementOf(t.type));
+    const auto elements = [&format](uint64_t bytes) { return bytes / format.block_bytes * format.block_elements; };
+    return {elements(t.offset), elements(t.nb[3]), elements(t.nb[2]), elements(t.nb[1])};
 }
 
 // ---- Refusals
@@ -55,10 +61,19 @@ RopeResult checkStrides(const char* name, const RopeGgmlTensor& t, uint32_t byte
 }
 
 RopeResult checkFloats(const char* name, const RopeGgmlTensor& t, RopeReason* reason) {
-    const Type* type = findFloat(t.type);
-    if (type) return checkStrides(name, t, type->bytes, reason);
+    const RopeElement element = elementOf(t.type);
+    if (element != ROPE_ELEMENT_DEFAULT && !isForCaches(element))
+        return checkStrides(name, t, ropeElementBytes(element), reason);
     return refuse(reason, ROPE_ERROR_INVALID, "%s.type is %u; it must be ggml's F32 (0), F16 (1) or BF16 (30)", name,
                   t.type);
+}
+
+// Refuses what a result cannot be: SET_ROWS writes blocks too.
+RopeResult checkResult(const RopeGgmlNode& n, RopeReason* reason) {
+    const RopeElement element = elementOf(n.out.type);
+    if (!isThere(n.rows) || element == ROPE_ELEMENT_DEFAULT || !isForCaches(element))
+        return checkFloats("out", n.out, reason);
+    return checkStrides("out", n.out, formatOf(element).block_bytes, reason);
 }
 
 RopeResult checkIntegers(const char* name, const RopeGgmlTensor& t, bool wide, RopeReason* reason) {
@@ -120,7 +135,7 @@ RopeResult checkOut(const RopeGgmlNode& n, RopeReason* reason) {
 RopeResult checkNode(const RopeGgmlNode& n, const RopeRotation& rotation, RopeReason* reason) {
     RopeResult result = checkAxes(rotation.frequencies, reason);
     if (result == ROPE_SUCCESS) result = checkFloats("x", n.x, reason);
-    if (result == ROPE_SUCCESS) result = checkFloats("out", n.out, reason);
+    if (result == ROPE_SUCCESS) result = checkResult(n, reason);
     if (result == ROPE_SUCCESS) result = checkPositions(n, axisCount(rotation.frequencies), reason);
     if (result == ROPE_SUCCESS && isThere(n.weights)) result = checkWeights(n, reason);
     if (result != ROPE_SUCCESS) return result;
@@ -130,20 +145,19 @@ RopeResult checkNode(const RopeGgmlNode& n, const RopeRotation& rotation, RopeRe
 // ---- Descriptions
 
 void describeRotation(const RopeGgmlNode& n, RopeFusedDescription* d) {
-    const Type& in = *findFloat(n.x.type);
-    const Type& out = *findFloat(n.out.type);
     d->batch = static_cast<uint32_t>(n.x.ne[3]);
     d->tokens = static_cast<uint32_t>(n.x.ne[2]);
     d->head_dim = static_cast<uint32_t>(n.x.ne[0]);
-    d->element = in.element;
+    d->element = elementOf(n.x.type);
     d->rotation.operation = n.backward ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
     d->rotation.frequencies.values = nullptr; // a plan needs none, and the caller's may be gone
     d->positions.same_for_all_sequences = 1;
     d->positions.offset = n.positions.offset / sizeof(int32_t);
     d->k.heads = static_cast<uint32_t>(n.x.ne[1]);
-    d->k.from = layoutOf(n.x, in.bytes);
-    d->k.to = cacheLayout(layoutOf(n.out, out.bytes));
-    d->k.element = out.element;
+    d->k.from = layoutOf(n.x);
+    d->k.to = cacheLayout(layoutOf(n.out));
+    d->k.element = elementOf(n.out.type);
+    d->k.hadamard = n.hadamard;
     d->out_of_place = n.in_place ? 0 : 1;
 }
 
@@ -152,9 +166,8 @@ void describeNorm(const RopeGgmlNode& n, RopeNorm* norm) {
     norm->epsilon = n.epsilon;
     norm->no_weights = isThere(n.weights) ? 0 : 1;
     if (norm->no_weights != 0) return;
-    const Type& type = *findFloat(n.weights.type);
-    const RopeLayout layout = layoutOf(n.weights, type.bytes);
-    norm->weights_element = type.element;
+    const RopeLayout layout = layoutOf(n.weights);
+    norm->weights_element = elementOf(n.weights.type);
     norm->weights_offset = layout.offset;
     norm->weights_token_stride = n.weights.ne[2] > 1 ? layout.token_stride : 0;
     norm->weights_head_stride = n.weights.ne[1] > 1 ? layout.head_stride : 0;
@@ -164,7 +177,7 @@ void describeNorm(const RopeGgmlNode& n, RopeNorm* norm) {
 void describeRows(const RopeGgmlNode& n, RopeFusedDescription* d) {
     RopeCache* cache = &d->cache;
     const uint32_t bytes = n.rows.type == kInt64 ? 8 : 4;
-    const RopeLayout layout = layoutOf(n.out, findFloat(n.out.type)->bytes);
+    const RopeLayout layout = layoutOf(n.out);
     cache->kind = ROPE_CACHE_SLOTS;
     cache->slots = static_cast<uint32_t>(n.out.ne[1]);
     d->k.to = {layout.offset, 0, 0, layout.head_stride, static_cast<uint64_t>(n.x.ne[0])};
@@ -185,7 +198,7 @@ RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, 
     RopeFusedDescription f = {};
     f.rotation = *rotation;
     describeRotation(n, &f);
-    if (!n.norm && !isThere(n.rows)) {
+    if (!n.norm && !isThere(n.rows) && n.hadamard == 0) {
         const RopeRotateDescription alone = rotationOf(f);
         return ropePlanRotate(&alone, limits, plan);
     }

@@ -2,7 +2,9 @@
 #include "reference/quantize.h"
 
 #include "plan/element_formats.h"
+#include "shaders/numbers/codes.h"
 
+#include <cmath>
 #include <string.h>
 
 namespace rope {
@@ -39,6 +41,7 @@ Quantizer quantizerOf(const ElementFormat& f, const ElementValue* values, uint32
         if (x > greatest) greatest = x;
     }
     if (f.minimum) return quantizerFor((greatest - least) / mostInteger(f), least);
+    if (f.codes) return std::fabs(most) < 1e-15f ? Quantizer{} : Quantizer{most / -127.0f, 1 / (most / -127.0f), 0.0f};
     if (isSigned(f)) return quantizerFor(floatOf(bitsOf(most) & ~kSignBit) / mostInteger(f), 0.0f);
     return quantizerFor(most / (-0.5f * static_cast<float>(1u << f.integer_bits)), 0.0f);
 }
@@ -47,6 +50,13 @@ Quantizer quantizerOf(const ElementFormat& f, const ElementValue* values, uint32
 uint8_t quantize(const ElementFormat& f, const ElementValue& value, const Quantizer& q) {
     const Rounded x = Rounded{floatOf(value.bits)} - Rounded{q.minimum};
     const Rounded quotient = x * Rounded{q.inverse};
+    if (f.codes) {
+        uint8_t code = 0;
+        for (uint32_t i = 1; i < 16; ++i)
+            code = static_cast<uint8_t>(code +
+                                        (2 * quotient.value >= static_cast<float>(code_value(i - 1) + code_value(i))));
+        return code;
+    }
     if (!isSigned(f)) {
         const float raised = (quotient + Rounded{raiseOf(f)}).value;
         if (!(raised >= 0.0f)) return 0; // only a value or a scale that is not finite comes here
@@ -85,14 +95,29 @@ void storeFloat8Head(const ElementFormat& f, const HeadPlace& place, const Eleme
     }
 }
 
+// Returns the scale that fits the codes of a block best, as shaders/fused/convert.glsl sums it.
+float fittedScale(const ElementValue* values, const uint8_t* codes, float scale) {
+    Rounded products = {0}, squares = {0};
+    for (uint32_t i = 0; i < ROPE_BLOCK_ELEMENTS; ++i) {
+        const Rounded x = {floatOf(values[i].bits)}, q = {static_cast<float>(code_value(codes[i]))};
+        const Rounded weight = x * x * q;
+        products = products + weight * x;
+        squares = squares + weight * q;
+    }
+    constexpr float kNormal = 0x1p-126f;
+    if (std::isinf(squares.value)) return floatOf(0xFFC00000u);
+    const bool fits = squares.value >= kNormal && std::fabs(products.value) >= kNormal && scale != 0;
+    return fits ? products.value / squares.value : scale;
+}
+
 // Writes a block: its scale, its minimum where it has one, the fifth bits, and the integers, of few bits in twos.
 void storeBlock(const ElementFormat& f, uint8_t* block, const ElementValue* values) {
     constexpr uint32_t kHalf = ROPE_BLOCK_ELEMENTS / 2;
     const Quantizer q = quantizerOf(f, values, ROPE_BLOCK_ELEMENTS);
-    writeFloatBits(block, ROPE_ELEMENT_F16, 0, bitsOf(q.scale));
-    if (f.minimum) writeFloatBits(block, ROPE_ELEMENT_F16, 1, bitsOf(q.minimum));
     uint8_t integers[ROPE_BLOCK_ELEMENTS];
     for (uint32_t i = 0; i < ROPE_BLOCK_ELEMENTS; ++i) integers[i] = quantize(f, values[i], q);
+    writeFloatBits(block, ROPE_ELEMENT_F16, 0, bitsOf(f.codes ? fittedScale(values, integers, q.scale) : q.scale));
+    if (f.minimum) writeFloatBits(block, ROPE_ELEMENT_F16, 1, bitsOf(q.minimum));
     uint8_t* out = block + (f.minimum ? 4 : 2);
     if (isSigned(f)) {
         memcpy(out, integers, sizeof integers);
@@ -133,7 +158,10 @@ void readBlock(const ElementFormat& f, const uint8_t* block, ElementValue* value
         if (!isSigned(f)) {
             integer = (i < kHalf ? integer : integer >> 4) & 15;
             if (f.integer_bits == 5) integer |= (fifth[i / 8] >> i % 8 & 1) << 4;
-            if (!f.minimum) integer -= (1 << f.integer_bits) / 2;
+            if (f.codes)
+                integer = code_value(static_cast<uint32_t>(integer));
+            else if (!f.minimum)
+                integer -= (1 << f.integer_bits) / 2;
         }
         const float x = product(static_cast<float>(integer), scale);
         values[i] = valueOf(f.minimum ? (Rounded{x} + Rounded{minimum}).value : x);

@@ -3,6 +3,7 @@
 #include "reference/fused/biases.h"
 #include "reference/fused/clip.h"
 #include "reference/fused/convert.h"
+#include "reference/fused/hadamard.h"
 #include "reference/fused/norms.h"
 #include "reference/fused/query_scale.h"
 #include "reference/fused/turn.h"
@@ -84,6 +85,7 @@ bool nextRun(const FusedTensor& t, HeadRun* run) {
 }
 
 void moveHead(const HeadWork& h) {
+    const RopeRotation& r = h.w.t.d.rotation;
     const bool normed_last = h.w.t.norm.after != 0;
     HeadRun run = {};
     while (nextRun(h.w.t, &run)) {
@@ -91,9 +93,11 @@ void moveHead(const HeadWork& h) {
         addBiases(h, &run);
         clip(h, &run);
         if (!normed_last) normRun(h, &run);
+        if (isShifted(h.w.t)) transform(h, r.pairing, &run); // back
         turn(h, &run);
         if (normed_last) normRun(h, &run);
         scaleQueries(h, &run);
+        transform(h, r.pairing_out, &run);
         store(h, run);
     }
 }

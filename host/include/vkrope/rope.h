@@ -385,10 +385,13 @@ typedef enum RopeElement {
     ROPE_ELEMENT_Q5_0 = 8,     /* blocks of a float16 scale, 32 fifth bits and 32 integers of 4 bits: 22 bytes */
     ROPE_ELEMENT_F8_E4M3 = 9,  /* float8 e4m3fn: no infinities, at most 448 */
     ROPE_ELEMENT_F8_E5M2 = 10, /* float8 e5m2: at most 57344 */
+    ROPE_ELEMENT_Q5_1 = 11, /* blocks of a float16 scale, a float16 minimum, 32 fifth bits and 32 integers of 4 bits */
+    ROPE_ELEMENT_IQ4_NL = 12, /* blocks of a float16 scale and 32 codes of 4 bits, which stand for 16 integers */
     ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopeElement;
-ROPE_API uint32_t ropeElementBytes(RopeElement element); /* 4, 2 or 1; 0: blocks, whose 32 elements take 34 bytes
-                                                              (Q8_0), 18 (Q4_0), 20 (Q4_1) or 22 (Q5_0) */
+/* Returns 4, 2 or 1; 0: blocks, whose 32 elements take 34 bytes (Q8_0), 18 (Q4_0, IQ4_NL), 20 (Q4_1), 22 (Q5_0) or 24
+ * (Q5_1). */
+ROPE_API uint32_t ropeElementBytes(RopeElement element);
 
 /* Converts elements from one kind to another, and rounds them as the shaders do. `to` may be `from` if both kinds
  * have one size. Nothing is done with I8 and blocks. float8 is saturated, as in a cache with a scale of 1. */
@@ -603,7 +606,8 @@ typedef struct RopeGgmlTensor {
     uint32_t unused; /* 0 */
 } RopeGgmlTensor;
 /* This holds a ROPE or ROPE_BACK of ggml's graph and the nodes that become one pass with it: RMS_NORM before it, MUL
- * behind the norm, SET_ROWS behind the rotation. The structure has no padding: a host that finds the bytes of the last
+ * behind the norm, a MUL_MAT by Hadamard's matrix and SET_ROWS behind the rotation. With SET_ROWS the result may be of
+ * any type that llama.cpp has a cache of. The structure has no padding: a host that finds the bytes of the last
  * graph again may keep their plan. */
 typedef struct RopeGgmlNode {
     RopeGgmlTensor x;         /* slot K; the source of the first node */
@@ -615,6 +619,9 @@ typedef struct RopeGgmlNode {
     uint32_t norm;            /* 1: RMS_NORM before the rotation */
     uint32_t backward;        /* 1: ROPE_BACK */
     uint32_t in_place;        /* 1: out is x, in the same memory */
+    uint32_t hadamard;        /* elements of a row of the MUL_MAT behind the rotation whose hint says that its matrix is
+                                 Hadamard's; 0: there is no such node */
+    uint32_t unused;          /* 0 */
 } RopeGgmlNode;
 
 /* ---- Positions added to embeddings ---------------------------------------------------------------------------------
@@ -789,7 +796,8 @@ typedef struct RopeRelativeDescription {
  * A fused pass moves Q, K and V from the projection to the attention and to the cache. Each of these tensors has a
  * record, a RopeFusedTensor. A tensor takes these steps in this order, and skips each step that its record leaves at 0:
  *
- *     load -> biases -> clip -> norm -> rotate -> norm (with `after`) -> scale of queries -> convert -> store
+ *     load -> biases -> clip -> norm -> rotate -> norm (with `after`) -> scale of queries -> Hadamard -> convert ->
+ * store
  *
  * Q and K rotate, and V does not. The pass gives the bits of separate passes with float32 between them.
  * docs/formats.md has the formulas of norms and of cache formats.
@@ -822,8 +830,8 @@ typedef struct RopeRelativeDescription {
  * Norms, biases, the scale of queries and caches of I8, float8 and blocks take heads of at most 1024 elements, with
  * head_dim a multiple of 4. 16-bit heads begin at even places. Caches of I8 or float8 have offsets and strides that are
  * multiples of 4. Blocks (Q8_0 and so on) have 32 elements: head_dim and the cache's offset and strides are multiples
- * of 32, and without ROPE_ENABLED_STORAGE_16 multiples of 64 in Q8_0, Q4_0 and Q5_0. A pass is fastest where rotary_dim
- * (and chunk_dim) is a multiple of 8, and where rotary_begin, offsets and strides are multiples of 4.
+ * of 32, and without ROPE_ENABLED_STORAGE_16 multiples of 64 in Q8_0, Q4_0, Q5_0 and IQ4_NL. A pass is fastest where
+ * rotary_dim (and chunk_dim) is a multiple of 8, and where rotary_begin, offsets and strides are multiples of 4.
  *
  * Five passes, each with `RopeFusedDescription d = {0};` before it and `ropePlanFused(&d, &limits, &plan);` behind it.
  * `f` has frequencies, and `b` is a RopeBuffers. Every pass binds POSITIONS and FREQUENCIES too.
@@ -983,6 +991,9 @@ typedef struct RopeFusedTensor {
     uint64_t bias_offset; /* elements before the first bias, a constant of the pipeline: layers share one if the
                              RopeBuffer's offset leads to each layer's biases */
     RopeNorm norm;
+    uint32_t hadamard; /* elements of a block, a power of two from 16 to 512 that divides the head; 0: none. Each block
+                          is multiplied by Hadamard's matrix over the root of its elements (llama.cpp's caches: Q and K
+                          the same, V its own). SHIFT undoes it first */
     RopeCacheLayout stored_scales; /* K and V in I8, or in float8 without a given scale: where the float32 scales lie in
                                       the cache's buffer, which the offset counts in float32s; all strides 0: packed in
                                       the cache's order with heads of one element. They must not overlap the elements */

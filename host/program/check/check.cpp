@@ -1,5 +1,6 @@
 // vkrope check: holds a device against the reference, over the whole option matrix.
-#include "program/check/case.hpp"
+#include "plan/element_formats.h"
+#include "program/check/caches.hpp"
 #include "program/check/halves.hpp"
 #include "program/format_names.hpp"
 #include "program/progress.hpp"
@@ -41,12 +42,13 @@ struct CheckRow {
 struct CheckReport {
     std::string device; // the name that --device gives
     std::vector<TableCase> tables;
+    std::vector<CacheCase> caches;
     std::vector<Choices> rotations;
     std::vector<CheckRow> rows;
     uint64_t misses = 0;
     std::map<size_t, std::string> first_misses;
 
-    size_t size() const { return tables.size() + rotations.size(); }
+    size_t size() const { return tables.size() + caches.size() + rotations.size(); }
 
     void add(size_t index, size_t row, const std::string& name, bool bits_promised, const CaseErrors& errors) {
         constexpr size_t kMissesPrinted = 5;
@@ -118,10 +120,18 @@ class CaseQueue {
             return checkTableCase(device, table, index + 1, &errors, failure) &&
                    add(index, table.description.angle == ROPE_ANGLE_EXACT ? 0 : 1, table.name, true, errors);
         }
-        const RotateCase rotation = rotateCase(report_->rotations[index - tables]);
+        const size_t elements = elementNames().size(),
+                     before_caches = 2 + 3 * elements * elements; // as addReportRows has them
+        const size_t caches = report_->caches.size();
+        if (index < tables + caches) {
+            const CacheCase& cache = report_->caches[index - tables];
+            return checkCacheCase(device, cache, index + 1, &errors, failure) &&
+                   add(index, before_caches + static_cast<size_t>(cache.cache - 1), cache.name, device->nearest,
+                       errors);
+        }
+        const RotateCase rotation = rotateCase(report_->rotations[index - tables - caches]);
         if (!checkRotationCase(device, rotation, index + 1, &errors, failure)) return false;
         const RopeRotateDescription& d = rotation.description;
-        const size_t elements = elementNames().size(); // the order of addReportRows
         const size_t row =
             2 + (static_cast<size_t>(d.rotation.source) * elements + static_cast<size_t>(d.element - 1)) * elements +
             static_cast<size_t>(d.element_out - 1);
@@ -167,6 +177,8 @@ void addReportRows(CheckReport* report) {
                 report->rows.push_back({"rotate " + in + " to " + out + ", " + source});
         }
     }
+    for (const rope::ElementFormat& format : rope::kElementFormats)
+        if (format.element != ROPE_ELEMENT_DEFAULT) report->rows.push_back({std::string("cache ") + format.name});
 }
 
 uint64_t printReport(const CheckReport& report) {
@@ -231,6 +243,7 @@ bool runCheck(const std::string& name, bool quick, Failure* failure) {
     CheckReport report;
     report.device = name;
     report.tables = tableCases();
+    report.caches = cacheCases();
     report.rotations = rotateChoices();
     if (quick) report.rotations = quickChoices(report.rotations);
     if (!quick && !runHalves(name, failure)) return false;
@@ -255,9 +268,9 @@ std::string listOptions(bool sampled) {
 
 std::string checkFooter() {
     const std::vector<Choices> all = rotateChoices();
-    return std::to_string(tableCases().size()) + " tables and " + std::to_string(all.size()) +
-           " rotations: every combination of " + listOptions(false) +
-           "; in turn from one to the next: " + listOptions(true) + ".\n--quick: the tables, and " +
+    return std::to_string(tableCases().size()) + " tables, " + std::to_string(cacheCases().size()) + " caches and " +
+           std::to_string(all.size()) + " rotations: every combination of " + listOptions(false) +
+           "; in turn from one to the next: " + listOptions(true) + ".\n--quick: the tables, the caches, and " +
            std::to_string(quickChoices(all).size()) +
            " rotations in which every three choices meet that ever do.\n"
            "Without --quick the device's own conversion also widens every float16 and narrows every float32, if the\n"

@@ -141,8 +141,50 @@ TEST(Barriers, OfIntegersAreOneForInt8TwoForQ80AndThreeForFewerBits) {
     EXPECT_EQ(barriersInto(ROPE_ELEMENT_I8, ROPE_SOURCE_INLINE), 2u);
     EXPECT_EQ(barriersInto(ROPE_ELEMENT_Q8_0, ROPE_SOURCE_ROWS), 2u);
     EXPECT_EQ(barriersInto(ROPE_ELEMENT_Q8_0, ROPE_SOURCE_INLINE), 3u);
-    for (const RopeElement element : {ROPE_ELEMENT_Q4_0, ROPE_ELEMENT_Q4_1, ROPE_ELEMENT_Q5_0})
+    for (const RopeElement element : {ROPE_ELEMENT_Q4_0, ROPE_ELEMENT_Q4_1, ROPE_ELEMENT_Q5_0, ROPE_ELEMENT_Q5_1})
         EXPECT_EQ(barriersInto(element, ROPE_SOURCE_ROWS), 3u) << element;
+    EXPECT_EQ(barriersInto(ROPE_ELEMENT_IQ4_NL, ROPE_SOURCE_ROWS), 4u) << "a scale is fitted to codes";
+}
+
+// Heads go through shared memory and back. Columns of more than 32 elements take two rounds. A shift turns blocks back
+// too.
+TEST(Barriers, OfHadamardBlocksAreTwoAndThreeForTheWidest) {
+    static const std::vector<double> kFrequencies = sample::frequencies(500000, 512);
+    const auto more = [](uint32_t block, uint32_t dim, RopeElement element, RopePairing pairing, bool shifts) {
+        uint32_t barriers[2];
+        for (const bool with : {false, true}) {
+            RopeFusedDescription d = {};
+            d.tokens = 64;
+            d.head_dim = dim;
+            d.element = element;
+            d.rotation.pairing = pairing;
+            d.rotation.frequencies.values = kFrequencies.data();
+            d.rotation.frequencies.count = dim / 2;
+            d.rotation.source = ROPE_SOURCE_ROWS;
+            d.rotation.operation = shifts ? ROPE_OPERATION_SHIFT : ROPE_OPERATION_FORWARD;
+            d.k.heads = 8;
+            d.k.element = ROPE_ELEMENT_Q8_0;
+            d.cache.kind = ROPE_CACHE_SLOTS;
+            d.cache.slots = 256;
+            d.k.hadamard = with ? block : 0;
+            RopeLimits limits;
+            ropeMinimumLimits(&limits);
+            limits.storage_buffers = 12;
+            RopePlan plan;
+            EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            barriers[with] = barriersOf(plan);
+        }
+        return barriers[1] - barriers[0];
+    };
+    for (const RopePairing pairing : {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED}) {
+        for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16}) {
+            for (const uint32_t block : {16u, 64u, 128u, 256u})
+                EXPECT_EQ(more(block, 256, element, pairing, false), 2u) << block << " " << element << " " << pairing;
+        }
+    }
+    EXPECT_EQ(more(512, 512, ROPE_ELEMENT_F16, ROPE_PAIRING_HALF, false), 2u);
+    EXPECT_EQ(more(512, 512, ROPE_ELEMENT_F32, ROPE_PAIRING_HALF, false), 3u);
+    EXPECT_EQ(more(128, 128, ROPE_ELEMENT_F16, ROPE_PAIRING_HALF, true), 4u);
 }
 
 } // namespace

@@ -166,6 +166,34 @@ TEST(GgmlNode, NormWeightsAndRowsAreOnePass) {
     expectSame(n, f, ropePlanFused);
 }
 
+// llama.cpp's quantized caches: a block of the head behind the rotation, and blocks of 32 by row numbers.
+TEST(GgmlNode, EveryTypeOfLlamasCachesIsAnElement) {
+    const struct {
+        uint32_t number, bytes;
+        RopeElement element;
+    } types[] = {{2, 18, ROPE_ELEMENT_Q4_0}, {3, 20, ROPE_ELEMENT_Q4_1}, {6, 22, ROPE_ELEMENT_Q5_0},
+                 {7, 24, ROPE_ELEMENT_Q5_1}, {8, 34, ROPE_ELEMENT_Q8_0}, {20, 18, ROPE_ELEMENT_IQ4_NL}};
+    for (const auto& type : types) {
+        RopeGgmlNode n = fusedNode();
+        const uint64_t row = uint64_t{kHeadDim} * kHeads / 32 * type.bytes;
+        n.out = {
+            {kHeadDim * kHeads, kSlots, 1, 1}, {type.bytes, row, row * kSlots, row * kSlots}, 4 * row, type.number, 0};
+        n.hadamard = 64;
+        RopeFusedDescription f = fusedDescription();
+        f.k.element = type.element;
+        f.k.to.offset = uint64_t{4} * kHeadDim * kHeads;
+        f.k.hadamard = 64;
+        expectSame(n, f, ropePlanFused);
+    }
+    RopeGgmlNode n = plainNode(); // Q's, whose rows are no blocks
+    n.hadamard = 32;
+    RopeFusedDescription f = {};
+    rope::setRotation(plainDescription(), &f);
+    f.k.element = ROPE_ELEMENT_F32;
+    f.k.hadamard = 32;
+    expectSame(n, f, ropePlanFused);
+}
+
 struct Refusal {
     const char* sentence;
     std::function<void(RopeGgmlNode&)> spoil;
@@ -254,7 +282,7 @@ TEST(GgmlNode, NeedsAPositionForEachAxis) {
 
 TEST(GgmlNode, HasNoPadding) {
     EXPECT_EQ(sizeof(RopeGgmlTensor), 80u);
-    EXPECT_EQ(sizeof(RopeGgmlNode), 5 * 80u + 16);
+    EXPECT_EQ(sizeof(RopeGgmlNode), 5 * 80u + 24);
 }
 
 } // namespace

@@ -135,6 +135,29 @@ TEST(HostFused, RefusesPartsAndBiasesOfNorms) {
     });
 }
 
+TEST(HostFused, RefusesHadamardBlocksThatCannotBe) {
+    for (const uint32_t block : {8u, 48u, 1024u}) {
+        expectRefused("k.hadamard is " + std::to_string(block) + "; it must be a power of two from 16 to 512, or 0",
+                      [block](RopeFusedDescription* d) { d->k.hadamard = block; });
+    }
+    expectRefused("q.hadamard is 128, and q has heads of 64 elements, which are no whole blocks",
+                  [](RopeFusedDescription* d) { d->q.hadamard = d->k.hadamard = 128; });
+    expectRefused("q.hadamard is 32 and k.hadamard is 64; the attention's products would be others, so give both",
+                  [](RopeFusedDescription* d) { d->q.hadamard = 32, d->k.hadamard = 64; });
+    expectRefused("v.norm takes 32 elements from 16 on, and v.hadamard is 32; a norm takes whole blocks",
+                  [](RopeFusedDescription* d) {
+                      d->v.norm.kind = ROPE_NORM_RMS;
+                      d->v.norm.no_weights = 1;
+                      d->v.norm.begin = 16, d->v.norm.dim = 32;
+                      d->v.hadamard = 32;
+                  });
+    expectRefused("operation is 1 with hadamard, which goes with forward, 0, and shift, 3",
+                  [](RopeFusedDescription* d) {
+                      d->rotation.operation = ROPE_OPERATION_TRANSPOSE;
+                      d->q.hadamard = d->k.hadamard = 64;
+                  });
+}
+
 TEST(HostFused, RefusesWidths) {
     expectRefused("k.head_dim is 64 and k.rotary_begin is 4; a rotary part of 64 elements",
                   [](RopeFusedDescription* d) { d->k.rotary_begin = 4; });

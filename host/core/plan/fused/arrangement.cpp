@@ -4,6 +4,7 @@
 #include "plan/fused/bindings.h"
 #include "plan/fused/geometry.h"
 #include "plan/fused/groups.h"
+#include "plan/fused/hadamard.h"
 #include "plan/fused/norms.h"
 #include "plan/fused/strides.h"
 
@@ -35,7 +36,7 @@ bool join(const FusedGroup& a, const FusedGroup& b, const RopeLimits& limits, Fu
     for (const FusedTensor* x : a.tensors) {
         for (const FusedTensor* y : b.tensors) {
             if (x == nullptr || y == nullptr) continue;
-            if (!canNormTogether(*x, *y) || !haveLikeFormats(*x, *y)) return false;
+            if (!canNormTogether(*x, *y) || !canTransformTogether(*x, *y) || !haveLikeFormats(*x, *y)) return false;
         }
     }
     if (!chooseLanes(limits, both) || !haveLikeLengths(*both) || !cutThreads(limits, both)) return false;

@@ -18,10 +18,11 @@ struct TensorLanes {
 
 // The stages of a dispatch that take shared memory. Angles take some too.
 struct SharedStages {
-    bool norms, all_heads, centered, integers, minima, blocks;
-    uint32_t norm_quads; // of the widest part of a head that a norm takes
-    uint32_t relayed;    // elements of the widest head whose pairs go through shared memory
-    bool reduce() const { return norms || integers || relayed != 0; }
+    bool norms, all_heads, centered, integers, minima, blocks, codes;
+    uint32_t norm_quads;  // of the widest part of a head that a norm takes
+    uint32_t relayed;     // elements of the widest head whose pairs go through shared memory
+    uint32_t transformed; // words of the widest head of Hadamard blocks
+    bool reduce() const { return norms || integers || relayed != 0 || transformed != 0; }
 };
 
 // A length is how many tokens or slots lie from one sequence or head to the next in memory.

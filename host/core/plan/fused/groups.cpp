@@ -2,6 +2,7 @@
 // of a head that is normed or quantized meet in one group. With a norm over all heads, the lanes of a token do.
 #include "plan/fused/groups.h"
 #include "plan/element_formats.h"
+#include "plan/fused/hadamard.h"
 #include "plan/tuning.h"
 
 namespace rope {
@@ -9,13 +10,13 @@ namespace {
 
 constexpr uint32_t kMostNormedHeads = 16; // heads of a thread that are normed together: registers hold no more
 constexpr uint32_t kIdleBytes =
-    100; // of shared memory: each array of a stage that a dispatch lacks has an entry, or 16 bytes
+    132; // of shared memory: each array of a stage that a dispatch lacks has an entry, or 16 bytes
 
 uint32_t divideUp(uint32_t count, uint32_t by) { return (count + by - 1) / by; }
 
 // Norms and quantizers reduce over a head: they look at all of its elements before any of them is stored.
 bool findsScales(const FusedTensor& t) { return isForCaches(t) && t.given_scale.count == 0; }
-bool reducesOverHead(const FusedTensor& t) { return findsScales(t) || isNormed(t); }
+bool reducesOverHead(const FusedTensor& t) { return findsScales(t) || t.takes(ROPE_STAGE_NORM | ROPE_STAGE_HADAMARD); }
 // True if every element of a head is moved: elements that do not rotate are then copied, or pass a stage.
 bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || t.takes(ROPE_STAGES_BESIDE_TURN); }
 
@@ -65,9 +66,11 @@ SharedStages sharedStages(const FusedGroup& group) {
         stages.centered = stages.centered || t.norm.kind == ROPE_NORM_LAYER;
         stages.all_heads = stages.all_heads || normsAllHeads(t);
         if (isNormed(t)) stages.norm_quads = larger(stages.norm_quads, t.norm.dim / 4);
+        stages.transformed = larger(stages.transformed, hadamardWords(t));
         if (relays) stages.relayed = larger(stages.relayed, t.d.head_dim);
         stages.integers = stages.integers || findsScales(t);
         stages.minima = stages.minima || format.minimum;
+        stages.codes = stages.codes || format.codes;
         stages.blocks = stages.blocks || format.scale == ElementScale::kInBlock;
     });
     return stages;
@@ -114,7 +117,8 @@ uint64_t cacheWords(const FusedGroup& group) {
     forEachTensor(group, [&](const FusedTensor& t) {
         if (!group.stages.integers || !isForCaches(t)) return;
         const uint64_t quads = t.d.head_dim / 4;
-        const uint64_t words = (quads + 3) / 4 * (group.stages.minima ? 8 : 4) + (group.stages.blocks ? quads : 0);
+        const uint64_t words = (quads + 3) / 4 * (group.stages.minima ? 8 : 4) + (group.stages.blocks ? quads : 0) +
+                               (group.stages.codes ? 4 * quads : 0);
         most = larger(most, words * rowBlocks(group, t.role, false));
     });
     return most;
@@ -123,7 +127,7 @@ uint64_t cacheWords(const FusedGroup& group) {
 // Returns the bytes of shared memory of a group, as the arrays of norms.glsl, convert.glsl and angles.glsl have them.
 uint64_t sharedBytes(const FusedGroup& group, const GroupCut& cut, uint32_t heads) {
     const SharedStages& stages = group.stages;
-    uint64_t words = stages.relayed; // of an entry: a head of a token
+    uint64_t words = uint64_t{stages.relayed} + stages.transformed; // of an entry: a head of a token
     if (stages.norms) words += uint64_t{(stages.norm_quads + 3) / 4} * (stages.centered ? 8 : 4);
     if (stages.all_heads) words += 1;
     uint32_t most_blocks = 1;
@@ -217,8 +221,10 @@ RopeResult refuseThreads(const FusedGroup& group, const RopeLimits& limits, Rope
                   "%s: %llu elements %s together take more than the %u threads or %u bytes of shared "
                   "memory of a group; use fewer heads or smaller ones",
                   tensor->name, (stages.all_heads ? tensor->heads : 1ull) * tensor->d.head_dim,
-                  stages.norms || stages.integers ? "normed or quantized" : "exchanged", limits.group_size,
-                  limits.shared_bytes);
+                  stages.norms || stages.integers ? "normed or quantized"
+                  : stages.transformed            ? "transformed"
+                                                  : "exchanged",
+                  limits.group_size, limits.shared_bytes);
 }
 
 } // namespace rope

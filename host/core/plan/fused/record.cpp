@@ -4,6 +4,7 @@
 #include "plan/element_formats.h"
 #include "plan/fused/biases.h"
 #include "plan/fused/bindings.h"
+#include "plan/fused/hadamard.h"
 #include "plan/fused/norms.h"
 #include "plan/fused/strides.h"
 
@@ -124,6 +125,7 @@ void setRecords(const FusedGroup& group, const RopeLimits& limits, RopeFusedPush
     forEachTensor(group, [&](const FusedTensor& t) { setTensor(group, t, parameters, push, pass); });
     setNorms(group, parameters, limits, push, pass);
     setBiases(group, limits, pass);
+    setHadamard(group, pass);
     copyUnread(
         group, field::bias_at, 1, [](const FusedTensor& t) { return t.takes(ROPE_STAGE_BIASES); }, pass);
     copyUnread(group, field::norm_share, field::weight_head - field::norm_share + 1, isNormed, pass);

@@ -7,6 +7,7 @@
 #include "plan/fused/biases.h"
 #include "plan/fused/cache.h"
 #include "plan/fused/geometry.h"
+#include "plan/fused/hadamard.h"
 #include "plan/fused/norms.h"
 #include "rules/fixed.h"
 
@@ -189,6 +190,7 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     if (result == ROPE_SUCCESS) result = resolveNorm("q", d, filled->q, &filled->q.norm, reason);
     if (result == ROPE_SUCCESS) result = resolveNorm("k", d, filled->k, &filled->k.norm, reason);
     if (result == ROPE_SUCCESS) result = resolveNorm("v", d, filled->v, &filled->v.norm, reason);
+    if (result == ROPE_SUCCESS) result = checkHadamard(*filled, reason);
     if (result == ROPE_SUCCESS) result = resolveBiases(filled, reason);
     if (result == ROPE_SUCCESS && filled->packed_qkv != 0) result = setPackedSources(filled, reason);
     return result != ROPE_SUCCESS || !cached ? result : resolveCacheLayouts(d, filled, reason);
@@ -208,7 +210,7 @@ uint32_t stagesOf(const RopeFusedDescription& filled, const TensorRole& role) {
            (t.norm.kind != ROPE_NORM_NONE ? ROPE_STAGE_NORM : 0) |
            (role.role != kV && rotates(t) ? ROPE_STAGE_TURN : 0) |
            (role.role == kQ && filled.query_scale.count != 0 ? ROPE_STAGE_SCALE : 0) |
-           (isForCaches(t.element) ? ROPE_STAGE_QUANTIZE : 0);
+           (isForCaches(t.element) ? ROPE_STAGE_QUANTIZE : 0) | hadamardStage(t.hadamard);
 }
 
 // Sets where a cached tensor lies in the cache, and that it is written there.

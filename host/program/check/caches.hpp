@@ -1,0 +1,16 @@
+// The cases of `vkrope check` that write caches: each of their elements, with and without Hadamard blocks.
+#pragma once
+
+#include "program/check/case.hpp"
+
+namespace tool {
+
+struct CacheCase {
+    RopeElement from, cache;
+    uint32_t hadamard; // of K; V's are 64, as llama.cpp has them
+    std::string name;
+};
+std::vector<CacheCase> cacheCases();
+bool checkCacheCase(CheckDevice* device, const CacheCase& given, uint64_t seed, CaseErrors* errors, Failure* failure);
+
+} // namespace tool
