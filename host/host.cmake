@@ -77,12 +77,6 @@ set(VKROPE_SOURCES
     host/core/reference/slot.cpp
     host/core/reference/token.cpp
     host/core/reference/true_angle.cpp)
-if(VKROPE_LEFT_OUT)
-    list(REMOVE_ITEM VKROPE_SOURCES ${VKROPE_LEFT_OUT_FILES})
-    list(APPEND VKROPE_SOURCES host/core/plan/left_out.cpp)
-    list(TRANSFORM VKROPE_LEFT_OUT PREPEND VKROPE_LEAVES_OUT_ OUTPUT_VARIABLE definitions)
-    set_property(SOURCE host/core/plan/left_out.cpp PROPERTY COMPILE_DEFINITIONS ${definitions})
-endif()
 set(type) # BUILD_SHARED_LIBS decides
 if(VKROPE_STATIC)
     set(type STATIC)
@@ -104,7 +98,8 @@ else()
     target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${VKROPE_VULKAN_INCLUDE}>)
 endif()
 target_compile_features(vkrope PRIVATE cxx_std_17)
-target_compile_definitions(vkrope PRIVATE VK_NO_PROTOTYPES)
+list(TRANSFORM VKROPE_LEFT_OUT PREPEND VKROPE_NO_ OUTPUT_VARIABLE left_out)
+target_compile_definitions(vkrope PRIVATE VK_NO_PROTOTYPES ${left_out})
 # Before 1.0 a minor version may change the interface.
 set_target_properties(vkrope PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 if(NOT DEFINED CMAKE_CXX_EXTENSIONS)
@@ -160,7 +155,8 @@ endif()
 target_compile_options(vkrope PRIVATE ${VKROPE_WARNINGS})
 
 if(VKROPE_BUILD_DEVICE)
-    add_library(vkrope-device STATIC host/device/device.cpp host/device/choose.cpp host/device/buffer.cpp host/device/submit.cpp host/device/loader.cpp)
+    set(VKROPE_DEVICE_SOURCES host/device/device.cpp host/device/choose.cpp host/device/buffer.cpp host/device/submit.cpp host/device/loader.cpp)
+    add_library(vkrope-device STATIC ${VKROPE_DEVICE_SOURCES})
     add_library(vkrope::device ALIAS vkrope-device)
     target_link_libraries(vkrope-device PUBLIC vkrope PRIVATE ${CMAKE_DL_LIBS})
     target_include_directories(vkrope-device PRIVATE ${VKROPE_ROOTS})

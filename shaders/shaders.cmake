@@ -42,6 +42,17 @@ function(vkrope_check_spirv list)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources} ${VKROPE_SPIRV}/${name})
 endfunction()
 
+# The family of calls that a shader is of, if a build may leave it out.
+function(vkrope_family file family)
+    set(found)
+    foreach(row fused/fused.comp=FUSED encodings/add.comp=ADDITIONS encodings/bias.comp=BIASES encodings/relative.comp=RELATIVE)
+        if(row MATCHES "^${file}=(.*)$")
+            set(found ${CMAKE_MATCH_1})
+        endif()
+    endforeach()
+    set(${family} ${found} PARENT_SCOPE)
+endfunction()
+
 # Every row of a list of shaders, whose files lie beside it, as a C source of its own in the variable `sources`, but for those of
 # families that the build leaves out. Further arguments go to glslc.
 function(vkrope_shaders list sources)
@@ -69,7 +80,8 @@ function(vkrope_shaders list sources)
             message(FATAL_ERROR "${title} names the shader ${name} twice")
         endif()
         list(APPEND names ${name})
-        if(file IN_LIST VKROPE_LEFT_OUT_FILES)
+        vkrope_family(${file} family)
+        if(family IN_LIST VKROPE_LEFT_OUT)
             continue()
         endif()
 

@@ -451,7 +451,6 @@ const std::vector<FusedKind>& fusedKinds() {
         {"kv_q5_1", 0, 8, f32, q51, none, false, false, rows},
         {"kv_iq4_nl", 0, 8, f32, iq4, none, false, false, rows},
         {"kv_q8_0_hadamard", 0, 8, f32, q8, none, false, false, rows, false, 128},
-        {"kv_q4_0_hadamard", 0, 8, f32, q4, none, false, false, rows, false, 128},
         {"qkv_q8_0_hadamard", 32, 8, f32, q8, none, false, false, rows, false, 128},
         {"qkv", 32, 8, f32, f16, none, false, false, rows},
         {"qkv_inline", 32, 8, f32, f16, none, false, false, computed},

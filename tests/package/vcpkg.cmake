@@ -24,7 +24,7 @@ endfunction()
 
 string(JSON version GET "${manifest}" version)
 same(version "${version}" "$ENV{VERSION}")
-file(STRINGS $ENV{SOURCE}/host/families.cmake families REGEX "^option\\(VKROPE_WITH_")
+file(STRINGS $ENV{SOURCE}/CMakeLists.txt families REGEX "^option\\(VKROPE_WITH_")
 list(TRANSFORM families REPLACE "^option\\(VKROPE_WITH_([A-Z]+).*" "\\1")
 list(TRANSFORM families TOLOWER)
 list(SORT families)

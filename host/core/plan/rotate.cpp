@@ -199,7 +199,7 @@ RopeResult planRotation(const RopeRotateDescription& description, const RopeLimi
     return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
 
-RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan) {
+RopeResult planRotationOf(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan) {
     RopeRotateDescription d = *static_cast<const RopeRotateDescription*>(planner.description);
     d.tokens = tokens;
     return planRotation(d, planner.limits, plan);
@@ -215,5 +215,5 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
 RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
     const uint32_t sequences = description != nullptr ? description->batch : 0;
-    return planRange({description, limits, planTokens, sequences, true}, least, most, plans, plan_count);
+    return planRange({description, limits, planRotationOf, sequences, true}, least, most, plans, plan_count);
 }

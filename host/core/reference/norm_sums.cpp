@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#if !defined(VKROPE_NO_REFERENCE) && !defined(VKROPE_NO_FUSED)
 namespace rope {
 
 Factor sumOfElements(const ElementValue* values, uint32_t count) {
@@ -42,3 +43,4 @@ Factor sumOfSquares(const ElementValue* values, uint32_t count) {
 float reciprocalRoot(float value) { return static_cast<float>(1.0 / sqrt(static_cast<double>(value))); }
 
 } // namespace rope
+#endif

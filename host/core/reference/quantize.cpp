@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string.h>
 
+#if !defined(VKROPE_NO_REFERENCE) && !defined(VKROPE_NO_FUSED)
 namespace rope {
 namespace {
 
@@ -194,3 +195,4 @@ void readCacheHead(RopeElement element, const HeadPlace& place, ElementValue* va
 }
 
 } // namespace rope
+#endif

@@ -1,6 +1,7 @@
 // This file carries out tables and rotations on the CPU, pair by pair: the reference in double, and the shaders' own
 // bits.
 #include "reference/rotation.h"
+#include "plan/left_out.h"
 
 #include "plan/axes.h"
 #include "plan/frequencies.h"
@@ -9,6 +10,7 @@
 
 #include <string.h>
 
+#ifndef VKROPE_NO_REFERENCE
 namespace rope {
 namespace {
 
@@ -269,3 +271,13 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     rotateTensor(rotation, d.k, {data->k, data->reference_k, data->k_out, d.element, d.element_out});
     return result;
 }
+#else
+
+RopeResult ropeHostRunTable(const RopeTableDescription*, const RopeHostTable*, RopeReason* reason) {
+    return rope::refuseLeftOut("the CPU's reference", "REFERENCE", reason);
+}
+RopeResult ropeHostRunRotate(const RopeRotateDescription*, RopeHostRotate*, RopeReason* reason) {
+    return rope::refuseLeftOut("the CPU's reference", "REFERENCE", reason);
+}
+
+#endif

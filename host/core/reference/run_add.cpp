@@ -1,7 +1,9 @@
 // This file carries out additions to embeddings on the CPU: the reference in double, and the shaders' own bits.
 #include "plan/encodings/add_resolve.h"
+#include "plan/left_out.h"
 #include "reference/rotation.h"
 
+#if !defined(VKROPE_NO_REFERENCE) && !defined(VKROPE_NO_ADDITIONS)
 namespace rope {
 namespace {
 
@@ -61,3 +63,16 @@ RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* da
             addToToken(addition, rotation, arrays, batch, token, &data->outside);
     return result;
 }
+#else
+
+#ifdef VKROPE_NO_REFERENCE
+RopeResult ropeHostRunAdd(const RopeAddDescription*, RopeHostAdd*, RopeReason* reason) {
+    return rope::refuseLeftOut("the CPU's reference", "REFERENCE", reason);
+}
+#else
+RopeResult ropeHostRunAdd(const RopeAddDescription*, RopeHostAdd*, RopeReason* reason) {
+    return rope::refuseLeftOut("positions added to embeddings", "ADDITIONS", reason);
+}
+#endif
+
+#endif

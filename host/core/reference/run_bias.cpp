@@ -1,7 +1,9 @@
 // This file carries out biases on scores on the CPU: the reference in double, and the shaders' own bits.
 #include "plan/encodings/bias_resolve.h"
+#include "plan/left_out.h"
 #include "reference/rotation.h"
 
+#if !defined(VKROPE_NO_REFERENCE) && !defined(VKROPE_NO_BIASES)
 namespace rope {
 namespace {
 
@@ -101,3 +103,16 @@ RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias*
     }
     return result;
 }
+#else
+
+#ifdef VKROPE_NO_REFERENCE
+RopeResult ropeHostRunBias(const RopeBiasDescription*, RopeHostBias*, RopeReason* reason) {
+    return rope::refuseLeftOut("the CPU's reference", "REFERENCE", reason);
+}
+#else
+RopeResult ropeHostRunBias(const RopeBiasDescription*, RopeHostBias*, RopeReason* reason) {
+    return rope::refuseLeftOut("biases on attention scores", "BIASES", reason);
+}
+#endif
+
+#endif

@@ -1,5 +1,6 @@
 // This file carries out fused passes on the CPU, a head at a time: the reference in double, and the shaders' own bits.
 #include "plan/fused/cache.h"
+#include "plan/left_out.h"
 #include "reference/fused/biases.h"
 #include "reference/fused/clip.h"
 #include "reference/fused/convert.h"
@@ -9,6 +10,7 @@
 #include "reference/fused/turn.h"
 #include "reference/slot.h"
 
+#if !defined(VKROPE_NO_REFERENCE) && !defined(VKROPE_NO_FUSED)
 namespace rope {
 namespace {
 
@@ -217,3 +219,16 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
     }
     return result;
 }
+#else
+
+#ifdef VKROPE_NO_REFERENCE
+RopeResult ropeHostRunFused(const RopeFusedDescription*, RopeHostFused*, RopeReason* reason) {
+    return rope::refuseLeftOut("the CPU's reference", "REFERENCE", reason);
+}
+#else
+RopeResult ropeHostRunFused(const RopeFusedDescription*, RopeHostFused*, RopeReason* reason) {
+    return rope::refuseLeftOut("fused passes", "FUSED", reason);
+}
+#endif
+
+#endif

@@ -1,7 +1,9 @@
 // This file carries out relative vectors on the CPU: the reference in double, and the shaders' own bits.
 #include "plan/encodings/relative_resolve.h"
+#include "plan/left_out.h"
 #include "reference/rotation.h"
 
+#if !defined(VKROPE_NO_REFERENCE) && !defined(VKROPE_NO_RELATIVE)
 namespace rope {
 namespace {
 
@@ -137,3 +139,16 @@ RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeH
     }
     return result;
 }
+#else
+
+#ifdef VKROPE_NO_REFERENCE
+RopeResult ropeHostRunRelative(const RopeRelativeDescription*, RopeHostRelative*, RopeReason* reason) {
+    return rope::refuseLeftOut("the CPU's reference", "REFERENCE", reason);
+}
+#else
+RopeResult ropeHostRunRelative(const RopeRelativeDescription*, RopeHostRelative*, RopeReason* reason) {
+    return rope::refuseLeftOut("relative vectors", "RELATIVE", reason);
+}
+#endif
+
+#endif

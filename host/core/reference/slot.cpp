@@ -3,6 +3,7 @@
 
 #include "plan/cache_kinds.h"
 
+#if !defined(VKROPE_NO_REFERENCE) && !defined(VKROPE_NO_FUSED)
 namespace rope {
 namespace {
 
@@ -52,3 +53,4 @@ uint64_t slotElement(const RopeCache& cache, const RopeCacheLayout& layout, uint
 }
 
 } // namespace rope
+#endif

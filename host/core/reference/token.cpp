@@ -3,6 +3,7 @@
 #include "plan/axes.h"
 #include "plan/positions.h"
 
+#ifndef VKROPE_NO_REFERENCE
 namespace rope {
 namespace {
 
@@ -54,3 +55,4 @@ HostToken findToken(const RopePositions& p, const RopeFrequencies& frequencies, 
 }
 
 } // namespace rope
+#endif

@@ -6,7 +6,7 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kMaxCount = 1u << 16;
+constexpr uint32_t kMaxValues = 1u << 16;
 constexpr int kLastBit = -200; // terms below 2^this are left out
 
 // Finds ln n - ln (n-1), which is 2 artanh z with z = 1/(2n-1), for n of 2 or more.
@@ -30,9 +30,9 @@ RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeRe
     clear(reason);
     if (magnitudeBits(beta) > doubleBits(0x1p20))
         return refuse(reason, ROPE_ERROR_INVALID, "beta is %.17g; it must be from -2^20 to 2^20", beta);
-    if (values == nullptr || count == 0 || count > kMaxCount) {
+    if (values == nullptr || count == 0 || count > kMaxValues) {
         return refuse(reason, ROPE_ERROR_INVALID, "count is %u of values at %s; it must be from 1 to %u, at an address",
-                      count, values == nullptr ? "null" : "an address", kMaxCount);
+                      count, values == nullptr ? "null" : "an address", kMaxValues);
     }
     const Real one = realFromInteger(1);
     const Real factor = realFromDouble(beta);

@@ -10,7 +10,8 @@ struct CacheCase {
     uint32_t hadamard; // of K; V's are 64, as llama.cpp has them
     std::string name;
 };
-std::vector<CacheCase> cacheCases();
+// `quick`: one for each element of a cache, of all three sources and blocks.
+std::vector<CacheCase> cacheCases(bool quick);
 bool checkCacheCase(CheckDevice* device, const CacheCase& given, uint64_t seed, CaseErrors* errors, Failure* failure);
 
 } // namespace tool

@@ -4,6 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef VKROPE_NO_REFERENCE
+#define REFERENCE_OR(family) "leaves out the CPU's reference; build it without VKROPE_NO_REFERENCE"
+#else
+#define REFERENCE_OR(family) family
+#endif
+
 static int failures = 0;
 
 static void refused(RopeResult result, const char* sentence, const char* wanted) {
@@ -13,11 +19,10 @@ static void refused(RopeResult result, const char* sentence, const char* wanted)
 }
 
 int main(void) {
-    static const char additions[] =
-        "leaves out positions added to embeddings; build it with -DVKROPE_WITH_ADDITIONS=ON";
-    static const char biases[] = "leaves out biases on attention scores; build it with -DVKROPE_WITH_BIASES=ON";
-    static const char relative[] = "leaves out relative vectors; build it with -DVKROPE_WITH_RELATIVE=ON";
-    static const char fused[] = "leaves out fused passes; build it with -DVKROPE_WITH_FUSED=ON";
+    static const char additions[] = "leaves out positions added to embeddings; build it without VKROPE_NO_ADDITIONS";
+    static const char biases[] = "leaves out biases on attention scores; build it without VKROPE_NO_BIASES";
+    static const char relative[] = "leaves out relative vectors; build it without VKROPE_NO_RELATIVE";
+    static const char fused[] = "leaves out fused passes; build it without VKROPE_NO_FUSED";
     static RopePlan plan;
     RopeReason reason;
     RopeDispatch dispatch;
@@ -29,10 +34,14 @@ int main(void) {
     refused(ropePlanBias(NULL, NULL, &plan), plan.reason.text, biases);
     refused(ropePlanRelative(NULL, NULL, &plan), plan.reason.text, relative);
     refused(ropePlanFused(NULL, NULL, &plan), plan.reason.text, fused);
-    refused(ropeHostRunAdd(NULL, NULL, &reason), reason.text, additions);
-    refused(ropeHostRunBias(NULL, NULL, &reason), reason.text, biases);
-    refused(ropeHostRunRelative(NULL, NULL, &reason), reason.text, relative);
-    refused(ropeHostRunFused(NULL, NULL, &reason), reason.text, fused);
+#ifdef VKROPE_NO_REFERENCE
+    refused(ropeHostRunRotate(NULL, NULL, &reason), reason.text, REFERENCE_OR(NULL));
+    refused(ropeHostRunTable(NULL, NULL, &reason), reason.text, REFERENCE_OR(NULL));
+#endif
+    refused(ropeHostRunAdd(NULL, NULL, &reason), reason.text, REFERENCE_OR(additions));
+    refused(ropeHostRunBias(NULL, NULL, &reason), reason.text, REFERENCE_OR(biases));
+    refused(ropeHostRunRelative(NULL, NULL, &reason), reason.text, REFERENCE_OR(relative));
+    refused(ropeHostRunFused(NULL, NULL, &reason), reason.text, REFERENCE_OR(fused));
     refused(ropeWriteBuckets(NULL, NULL, &reason), reason.text, biases);
     refused(ropeWriteParameters(NULL, NULL, &reason), reason.text, fused);
     if (ropeBucketVectors(32, 0) != 0 || ropePlanFused(NULL, NULL, NULL) != ROPE_ERROR_INVALID) return 1;

@@ -1,10 +1,12 @@
 // This file plans an addition to embeddings: ropePlanAdd.
 #include "plan/encodings/add_resolve.h"
+#include "plan/left_out.h"
 #include "plan/rows.h"
 #include "plan/tensor.h"
 #include "plan/tuning.h"
 #include "shaders/modules.h"
 
+#ifndef VKROPE_NO_ADDITIONS
 namespace rope {
 namespace {
 
@@ -88,3 +90,10 @@ RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* 
     addCountPass(addition.d, &planner);
     return planner.finish();
 }
+#else
+
+RopeResult ropePlanAdd(const RopeAddDescription*, const RopeLimits*, RopePlan* plan) {
+    return rope::refuseLeftOut("positions added to embeddings", "ADDITIONS", plan);
+}
+
+#endif

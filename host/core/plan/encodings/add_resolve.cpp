@@ -4,6 +4,7 @@
 #include "plan/resolve.h"
 #include "plan/rows.h"
 
+#ifndef VKROPE_NO_ADDITIONS
 namespace rope {
 namespace {
 
@@ -84,3 +85,4 @@ RopeResult resolveAdd(const RopeAddDescription& given, ResolvedAdd* addition, Ro
 }
 
 } // namespace rope
+#endif

@@ -2,11 +2,13 @@
 #include "plan/element_formats.h"
 #include "plan/encodings/bias_resolve.h"
 #include "plan/enumerators.h"
+#include "plan/left_out.h"
 #include "plan/positions.h"
 #include "plan/tensor.h"
 #include "plan/tuning.h"
 #include "shaders/modules.h"
 
+#ifndef VKROPE_NO_BIASES
 namespace rope {
 namespace {
 
@@ -107,3 +109,10 @@ RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits
     if (result == ROPE_SUCCESS) result = addBiasPass(bias, &planner);
     return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
 }
+#else
+
+RopeResult ropePlanBias(const RopeBiasDescription*, const RopeLimits*, RopePlan* plan) {
+    return rope::refuseLeftOut("biases on attention scores", "BIASES", plan);
+}
+
+#endif

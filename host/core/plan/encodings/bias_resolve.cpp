@@ -2,11 +2,13 @@
 // ropeWriteBuckets.
 #include "plan/encodings/bias_resolve.h"
 #include "plan/encodings/scores.h"
+#include "plan/left_out.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
 
 #include <string.h>
 
+#ifndef VKROPE_NO_BIASES
 namespace rope {
 namespace {
 
@@ -111,3 +113,11 @@ RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destin
     }
     return result;
 }
+#else
+
+uint32_t ropeBucketVectors(uint32_t, uint32_t) { return 0; }
+RopeResult ropeWriteBuckets(const RopeBiasDescription*, void*, RopeReason* reason) {
+    return rope::refuseLeftOut("biases on attention scores", "BIASES", reason);
+}
+
+#endif

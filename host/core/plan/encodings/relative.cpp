@@ -2,11 +2,13 @@
 #include "plan/element_formats.h"
 #include "plan/encodings/relative_resolve.h"
 #include "plan/enumerators.h"
+#include "plan/left_out.h"
 #include "plan/positions.h"
 #include "plan/tensor.h"
 #include "plan/tuning.h"
 #include "shaders/modules.h"
 
+#ifndef VKROPE_NO_RELATIVE
 namespace rope {
 namespace {
 
@@ -209,3 +211,10 @@ RopeResult ropePlanRelative(const RopeRelativeDescription* description, const Ro
     if (result == ROPE_SUCCESS) result = planRelative(relative, &planner);
     return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
+#else
+
+RopeResult ropePlanRelative(const RopeRelativeDescription*, const RopeLimits*, RopePlan* plan) {
+    return rope::refuseLeftOut("relative vectors", "RELATIVE", plan);
+}
+
+#endif

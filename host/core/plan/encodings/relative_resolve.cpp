@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#ifndef VKROPE_NO_RELATIVE
 namespace rope {
 namespace {
 
@@ -85,3 +86,4 @@ RopeResult resolveRelative(const RopeRelativeDescription& given, ResolvedRelativ
 }
 
 } // namespace rope
+#endif

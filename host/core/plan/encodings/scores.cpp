@@ -1,6 +1,7 @@
 // This file checks what biases and relative vectors share: their scores [batch, heads, queries, keys].
 #include "plan/encodings/scores.h"
 
+#if !defined(VKROPE_NO_BIASES) || !defined(VKROPE_NO_RELATIVE)
 namespace rope {
 namespace {
 
@@ -49,3 +50,4 @@ RopeResult resolveHeadMajorLayout(const char* name, const RopeRotateDescription&
 }
 
 } // namespace rope
+#endif

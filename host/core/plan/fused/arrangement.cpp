@@ -8,6 +8,7 @@
 #include "plan/fused/norms.h"
 #include "plan/fused/strides.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -76,3 +77,4 @@ RopeResult arrange(const ResolvedFused& fused, const RopeLimits& limits, FusedAr
 }
 
 } // namespace rope
+#endif

@@ -3,6 +3,7 @@
 #include "plan/fused/record.h"
 #include "rules/fixed.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -63,3 +64,4 @@ void setBiases(const FusedGroup& group, const RopeLimits& limits, RopePass* pass
 }
 
 } // namespace rope
+#endif

@@ -8,6 +8,7 @@
 #include "plan/fused/geometry.h"
 #include "plan/fused/record.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -153,7 +154,7 @@ RopeAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement e
 }
 
 // Returns what a tensor reads, or what it writes. Extent 0: it is read where it is written.
-RopeAccess tensorAccess(const FusedGroup& group, const FusedTensor& t, bool source) {
+RopeAccess sideAccess(const FusedGroup& group, const FusedTensor& t, bool source) {
     if (source) return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element, t) : RopeAccess{};
     return t.cached ? cacheAccess(group, t) : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
 }
@@ -179,7 +180,7 @@ void bindSide(bool source, FusedGroup* group) {
         bindings[role] = binding;
         if (!group->has(role)) continue;
         const FusedTensor& t = *group->tensors[role];
-        const RopeAccess access = tensorAccess(*group, t, source);
+        const RopeAccess access = sideAccess(*group, t, source);
         if (bound != nullptr && arePackedAlike(*bound, t, source) && shareBinding(group->access[binding], access)) {
             widenAccess(access, &group->access[binding]);
             continue;
@@ -229,3 +230,4 @@ bool exceedsBinding(const FusedGroup& group, const RopeLimits& limits) {
 }
 
 } // namespace rope
+#endif

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -277,3 +278,4 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, RopeFusedDescript
 }
 
 } // namespace rope
+#endif

@@ -5,10 +5,12 @@
 #include "plan/fused/bindings.h"
 #include "plan/fused/cache.h"
 #include "plan/fused/record.h"
+#include "plan/left_out.h"
 #include "plan/range.h"
 #include "plan/rows.h"
 #include "shaders/modules.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -170,7 +172,7 @@ RopeResult planFused(const RopeFusedDescription& description, const RopeLimits* 
     return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
 
-RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan) {
+RopeResult planFusedOf(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan) {
     RopeFusedDescription d = *static_cast<const RopeFusedDescription*>(planner.description);
     d.tokens = tokens;
     return planFused(d, planner.limits, plan);
@@ -189,5 +191,18 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
 RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,
                               const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
     const uint32_t sequences = description != nullptr ? description->batch : 0;
-    return planRange({description, limits, planTokens, sequences, false}, least, most, plans, plan_count);
+    return planRange({description, limits, planFusedOf, sequences, false}, least, most, plans, plan_count);
 }
+#else
+
+RopeResult ropePlanFused(const RopeFusedDescription*, const RopeLimits*, RopePlan* plan) {
+    return rope::refuseLeftOut("fused passes", "FUSED", plan);
+}
+RopeResult ropePlanFusedRange(const RopeFusedDescription*, uint32_t, uint32_t, const RopeLimits*,
+                              RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
+    if (plan_count == nullptr) return ROPE_ERROR_INVALID;
+    *plan_count = 0;
+    return rope::refuseLeftOut("fused passes", "FUSED", plans);
+}
+
+#endif

@@ -4,6 +4,7 @@
 #include "plan/fused/resolve.h"
 #include "plan/tensor.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -77,3 +78,4 @@ RopeResult checkWholeWords(const FusedTensor& tensor, RopeReason* reason) {
 }
 
 } // namespace rope
+#endif

@@ -5,6 +5,7 @@
 #include "plan/fused/hadamard.h"
 #include "plan/tuning.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -228,3 +229,4 @@ RopeResult refuseThreads(const FusedGroup& group, const RopeLimits& limits, Rope
 }
 
 } // namespace rope
+#endif

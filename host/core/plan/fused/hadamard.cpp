@@ -4,6 +4,7 @@
 #include "plan/fused/record.h"
 #include "plan/pairing.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -98,3 +99,4 @@ void setHadamard(const FusedGroup& group, RopePass* pass) {
 }
 
 } // namespace rope
+#endif

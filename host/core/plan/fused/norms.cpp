@@ -4,6 +4,7 @@
 #include "plan/fused/record.h"
 #include "rules/fixed.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -229,3 +230,4 @@ void setNorms(const FusedGroup& group, const ParameterLayout& parameters, const 
 }
 
 } // namespace rope
+#endif

@@ -3,8 +3,10 @@
 
 #include "plan/fused/parameters.h"
 #include "plan/fused/resolve.h"
+#include "plan/left_out.h"
 #include <string.h>
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -67,3 +69,10 @@ RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* de
     writeFloats(v_scale.values, v_scale.count, p.scales[1], destination);
     return result;
 }
+#else
+
+RopeResult ropeWriteParameters(const RopeFusedDescription*, void*, RopeReason* reason) {
+    return rope::refuseLeftOut("fused passes", "FUSED", reason);
+}
+
+#endif

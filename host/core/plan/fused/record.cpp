@@ -8,6 +8,7 @@
 #include "plan/fused/norms.h"
 #include "plan/fused/strides.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -136,3 +137,4 @@ void setRecords(const FusedGroup& group, const RopeLimits& limits, RopeFusedPush
 }
 
 } // namespace rope
+#endif

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -341,3 +342,4 @@ void selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs,
 }
 
 } // namespace rope
+#endif

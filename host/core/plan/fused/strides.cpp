@@ -4,6 +4,7 @@
 #include "plan/element_formats.h"
 #include "plan/fused/bindings.h"
 
+#ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
 
@@ -77,3 +78,4 @@ GrownStrides scaleStrides(const FusedTensor& t, const ResolvedFused& fused, cons
 }
 
 } // namespace rope
+#endif
