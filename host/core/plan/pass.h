@@ -116,7 +116,7 @@ inline void setTokenWords(const RopePush& tokens, uint32_t plan_tokens, RopeFuse
 enum : uint32_t { kTensorWords, kRotationWords, kFusedWords, kCountWords };
 // What a pass does to its tensors: RopePassFacts.stages.
 constexpr uint32_t kNormBefore = 1, kTurn = 2, kNormAfter = 4, kQueryScale = 8, kFused = 16, kInPlace = 32,
-                   kShares = 64;
+                   kShares = 64, kHadamard = 128;
 
 inline RopePush readPush(const RopePass& pass) {
     RopePush push;

@@ -35,8 +35,9 @@ const char* elementType(uint32_t element) { return kElementFormats[element].type
 void printStages(const RopePassFacts& f, PlanText* text) {
     const auto phrase = [&](uint32_t stage, const char* name) { return (f.stages & stage) != 0 ? name : ""; };
     const uint32_t first = f.heads[0] != 0 ? 0 : f.heads[1] != 0 ? 1 : 2, cached = f.heads[1] != 0 ? 1 : 2;
-    printTo(text, ": %s%s%s%sto %s", phrase(kNormBefore, "norm, "), phrase(kTurn, "turn, "),
-            phrase(kNormAfter, "norm, "), phrase(kQueryScale, "scale, "), elementType(f.elements[first]));
+    printTo(text, ": %s%s%s%s%sto %s", phrase(kNormBefore, "norm, "), phrase(kTurn, "turn, "),
+            phrase(kNormAfter, "norm, "), phrase(kQueryScale, "scale, "), phrase(kHadamard, "Hadamard, "),
+            elementType(f.elements[first]));
     if (f.heads[cached] != 0 && f.elements[cached] != f.elements[first])
         printTo(text, ", %s to %s", f.heads[2] != 0 ? "K and V" : "K", elementType(f.elements[cached]));
     printTo(text, "%s", kCacheKinds[f.cache].phrase);

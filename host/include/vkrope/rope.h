@@ -379,7 +379,7 @@ typedef enum RopeElement {
     ROPE_ELEMENT_F16 = 2,
     ROPE_ELEMENT_BF16 = 3,
     ROPE_ELEMENT_I8 = 4,       /* caches only: int8 with a float32 scale for each slot and head */
-    ROPE_ELEMENT_Q8_0 = 5,     /* caches only, as all that follow: llama.cpp's blocks of a float16 scale and 32 int8 */
+    ROPE_ELEMENT_Q8_0 = 5,     /* caches only, as all that follow: llama.cpp's blocks: a float16 scale, then 32 int8 */
     ROPE_ELEMENT_Q4_0 = 6,     /* blocks of a float16 scale and 32 integers of 4 bits: 18 bytes */
     ROPE_ELEMENT_Q4_1 = 7,     /* blocks of a float16 scale, a float16 minimum and 32 integers of 4 bits: 20 bytes */
     ROPE_ELEMENT_Q5_0 = 8,     /* blocks of a float16 scale, 32 fifth bits and 32 integers of 4 bits: 22 bytes */
@@ -456,8 +456,8 @@ typedef struct RopeFactorsDescription {
 typedef enum RopePairing {
     ROPE_PAIRING_DEFAULT = 0,     /* in: half; out: the same as in */
     ROPE_PAIRING_HALF = 1,        /* pair i is elements (i, i + rotary_dim/2): GPT-NeoX, Hugging Face Llama; with
-                                     chunk_dim: inside each chunk of the rotary part */
-    ROPE_PAIRING_INTERLEAVED = 2, /* pair i is elements (2i, 2i + 1): GPT-J, the original Llama */
+                                     chunk_dim: inside each chunk of the rotary part; ggml's NEOX */
+    ROPE_PAIRING_INTERLEAVED = 2, /* pair i is elements (2i, 2i + 1): GPT-J, the original Llama, ggml's NORMAL */
     ROPE_PAIRING_MAX_ENUM = 0x7FFFFFFF
 } RopePairing;
 
@@ -916,8 +916,9 @@ typedef struct RopeNorm {
     float weight_plus;             /* added to each weight: 1 for Gemma */
 } RopeNorm;
 
-/* Queries are multiplied by values[(position + offset) / interval], with the position on axis 0 without its fraction.
- * Before the first value, and without a position, the first value is taken; behind the last value the last one is. */
+/* Queries are multiplied by values[floor((position + offset) / interval)], with the position on axis 0 without its
+ * fraction. Before the first value, and without a position, the first value is taken; behind the last value the last
+ * one is. */
 typedef struct RopeQueryScale {
     const float* values;
     uint32_t count;    /* 0: no such scale */
@@ -942,7 +943,8 @@ ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* value
  * longer than its ring stand at consecutive positions, one after the other. Q is not concerned. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
-    ROPE_CACHE_SLOTS = 1,      /* a slot for each token, from the slot map at map_offset: [batch][tokens] */
+    ROPE_CACHE_SLOTS = 1,      /* a slot for each token (ggml's row numbers), from the slot map at map_offset:
+                                  [batch][tokens] */
     ROPE_CACHE_POSITIONS = 2,  /* its position on axis 0, in a cache for each sequence */
     ROPE_CACHE_RING = 3,       /* the position modulo slots (sliding windows), in a cache for each sequence. With more
                                   tokens than slots each sequence's last `slots` tokens are written: see above */
@@ -952,7 +954,7 @@ typedef enum RopeCacheKind {
 } RopeCacheKind;
 
 typedef enum RopeCacheOrder {
-    ROPE_CACHE_NHD = 0, /* [page][slot][head][element] */
+    ROPE_CACHE_NHD = 0, /* [page][slot][head][element]; POSITIONS and RING: each sequence has such a cache */
     ROPE_CACHE_HND = 1, /* [page][head][slot][element] */
     ROPE_CACHE_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheOrder;
@@ -1015,14 +1017,15 @@ typedef struct RopeCache {
     uint64_t map_batch_stride; /* 0: tokens, or table_pages. One for all token counts lets their plans share
                                   pipelines */
     uint32_t table_pages;      /* PAGE_TABLE: pages of one sequence */
-    uint32_t one_buffer;       /* 1: V's cache is in K_OUT too, from v.to.offset on, else in V_OUT */
-    int32_t delta; /* operation SHIFT: positions by which each key turns; 0 with SLOTS: each by its position.
-                      K then turns where it lies in the cache, without Q and V. Quantized elements are widened
-                      to float32 (an integer times d, plus the minimum; float8 times its scale, or over it),
-                      turned, and quantized again as above, with new scales or the given ones; a token that
-                      does not turn is left as it lies. With several sets of frequencies a token without a
-                      valid position does not turn by `delta` either. Each shift rounds once more, and equal
-                      shifts err alike: shift seldom and far */
+    uint32_t one_buffer; /* 1: V's cache is in K_OUT too, from v.to.offset on (slots * k.heads * k.head_dim, and as
+                            many for each sequence of POSITIONS and RING), else in V_OUT */
+    int32_t delta;       /* operation SHIFT: positions by which each key turns; 0 with SLOTS: each by its position.
+                            K then turns where it lies in the cache, without Q and V. Quantized elements are widened
+                            to float32 (an integer times d, plus the minimum; float8 times its scale, or over it),
+                            turned, and quantized again as above, with new scales or the given ones; a token that
+                            does not turn is left as it lies. With several sets of frequencies a token without a
+                            valid position does not turn by `delta` either. Each shift rounds once more, and equal
+                            shifts err alike: shift seldom and far */
 } RopeCache;
 
 /* This is a fused pass. COUNTER gets one for each token that should turn and has no position, or a position outside the
@@ -1033,7 +1036,7 @@ typedef struct RopeCache {
 typedef struct RopeFusedDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;
-    uint32_t head_dim;   /* of tensors that do not say their own */
+    uint32_t head_dim;   /* of tensors that do not say their own; 1 or more, also if all do */
     RopeElement element; /* of Q, K and V as they are read; 0: float32 */
     RopeRotation rotation;
     RopePositions positions;

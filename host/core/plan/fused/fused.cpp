@@ -108,6 +108,7 @@ uint32_t stagesOf(const FusedGroup& group) {
     };
     return kFused | (norms(0) ? kNormBefore : 0) | (group.turned() != nullptr ? kTurn : 0) |
            (norms(1) ? kNormAfter : 0) |
+           (anyOf(group, [](const FusedTensor& t) { return t.takes(ROPE_STAGE_HADAMARD); }) ? kHadamard : 0) |
            (group.has(kQ) && group.tensors[kQ]->takes(ROPE_STAGE_SCALE) ? kQueryScale : 0);
 }
 

@@ -70,6 +70,10 @@ TEST(PlanFused, SaysWhatItDoes) {
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     ropePrintPlan(&plan, text, sizeof text);
     EXPECT_NE(std::string(text).find("norm, turn, to float32, K and V to Q8_0 at slots,"), std::string::npos) << text;
+    d.q.hadamard = d.k.hadamard = 128;
+    ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ropePrintPlan(&plan, text, sizeof text);
+    EXPECT_NE(std::string(text).find("turn, Hadamard, to float32"), std::string::npos) << text;
 }
 
 TEST(PlanFused, BuffersOfTheirOwnGoTogetherOrApartOrAreRefused) {
