@@ -1,3 +1,4 @@
+// This file carries out a case that writes a cache, on the device and on the CPU, and compares their bytes.
 #include "program/check/caches.hpp"
 
 #include "plan/element_formats.h"

@@ -2,6 +2,7 @@
 // comes first, and then butterflies of rising distances, as ggml has them.
 #pragma once
 
+#include "plan/fused/hadamard.h"
 #include "reference/fused/head.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ namespace rope {
 inline void transform(const HeadWork& h, RopePairing pairing, HeadRun* run) {
     const FusedTensor& t = h.w.t;
     if (!t.takes(ROPE_STAGE_HADAMARD)) return;
-    const uint32_t block = 1u << (t.stages >> ROPE_TENSOR_HADAMARD & 0xF);
+    const uint32_t block = 1u << blockBits(t);
     const double root = 1 / sqrt(static_cast<double>(block));
     ElementValue x[kMaxVectorHead]; // as they lie in the head
     for (uint32_t i = 0; i < run->count; ++i)

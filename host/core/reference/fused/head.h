@@ -1,5 +1,5 @@
-// What a fused pass carries on the CPU: a tensor, a token of it, a head, and a run of the head's elements. Each stage
-// is a file beside this one, and takes a run.
+// A fused pass on the CPU carries a tensor, a token of it, a head, and a run of the head's elements. Each stage is a
+// file beside this one, and takes a run.
 #pragma once
 
 #include "plan/fused/resolve.h"
