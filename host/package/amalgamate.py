@@ -24,7 +24,8 @@ FAMILIES = {"fused/fused.comp": "FUSED", "encodings/add.comp": "ADDITIONS", "enc
 
 
 def fail(sentence):
-    sys.exit(f"amalgamate: {sentence}")
+    print(f"amalgamate: {sentence}", file=sys.stderr)
+    sys.exit(2)
 
 
 def version():
@@ -151,8 +152,6 @@ def shader_arrays(spirv):
 
 def write_source(path, amalgam, sources, commit, begin, end=""):
     for source in sources:
-        if not (ROOT / source).is_file():
-            fail(f"there is no {source}")
         amalgam.add((ROOT / source).resolve())
     headers = [f'#include "{name}"' for name in amalgam.headers] + [f"#include <{name}>" for name in sorted(amalgam.system)]
     write(path, begin + "\n".join(headers) + "\n\n" + "\n".join(amalgam.lines) + "\n" + end, commit)
@@ -177,6 +176,9 @@ def main():
     given = parser.parse_args()
     if not (given.spirv / "rotate_wide.inc").is_file():
         fail(f"{given.spirv} has no rotate_wide.inc; give the folder that the target vkrope-spirv fills")
+    for source in (*given.core, *given.device):
+        if not (ROOT / source).is_file():
+            fail(f"there is no {source}")
     given.commit = given.commit or commit()
     given.out.mkdir(parents=True, exist_ok=True)
 
