@@ -98,7 +98,7 @@ ctest_row() { # NAME TITLE BUILD DRIVER-JSON ARGUMENT...
     local log=$work/$1.log report=$work/$1.xml start counts status=0
     start=$(date +%s)
     rm -f "$report"
-    (cd "$3" && VK_DRIVER_FILES=$4 VK_ICD_FILENAMES=$4 ctest --output-on-failure --no-tests=error --parallel "$jobs" --timeout "${timeout:-1500}" \
+    (cd "$3" && VKROPE_TEST_VALIDATE=1 VK_DRIVER_FILES=$4 VK_ICD_FILENAMES=$4 ctest --output-on-failure --no-tests=error --parallel "$jobs" --timeout "${timeout:-1500}" \
         --output-junit "$report" "${@:5}") >"$log" 2>&1 || status=$?
     counts=$(junit_counts "$report")
     if [ "$status" -eq 0 ]; then

@@ -88,6 +88,7 @@ configure
 cmake --build "$build" --parallel "$jobs"
 choose_drivers
 cd "$build"
+export VKROPE_TEST_VALIDATE=${VKROPE_TEST_VALIDATE:-1} # no test of a device passes without the validation layer
 export VKROPE_TEST_SKIPPED=$build/skipped
 : >"$VKROPE_TEST_SKIPPED"
 status=0

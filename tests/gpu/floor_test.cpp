@@ -74,7 +74,35 @@ class Floor : public testing::TestWithParam<gpu::DeviceSetup> {
         device_.vk().DestroyShaderModule(device_.handle(), module, nullptr);
     }
 
+    VkDescriptorPool makePool(uint32_t buffers) {
+        const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers};
+        const VkDescriptorPoolCreateInfo info = {
+            VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, 1, 1, &size};
+        VkDescriptorPool pool = VK_NULL_HANDLE;
+        device_.vk().CreateDescriptorPool(device_.handle(), &info, nullptr, &pool);
+        return pool;
+    }
+    // Records a plan of one dispatch, whose pipeline and sets then stay bound.
+    void bindSomething(VkCommandBuffer commands, VkDescriptorPool pool) {
+        std::string error;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanSelfTest(&device_.limits(), &plan), ROPE_SUCCESS);
+        RopeBuffers buffers = {};
+        for (uint32_t slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+            if (plan.bytes[slot] == 0) continue;
+            ASSERT_TRUE(device_.makeBuffer(plan.bytes[slot], &bound_[slot], &error)) << error;
+            buffers.slots[slot] = bound_[slot].slot();
+        }
+        ASSERT_EQ(ropePrepare(device_.context(), &plan, 1, nullptr), VK_SUCCESS);
+        VkDescriptorSet set = VK_NULL_HANDLE;
+        ASSERT_EQ(ropeDispatchCount(&plan), 1u);
+        ASSERT_EQ(ropeAllocateSets(device_.context(), &plan, &buffers, pool, &set), VK_SUCCESS);
+        buffers.sets = &set;
+        ASSERT_EQ(ropeCmdExecute(commands, device_.context(), &plan, &buffers), ROPE_SUCCESS);
+    }
+
     rope::Device device_;
+    rope::Buffer bound_[ROPE_SLOT_COUNT];
 
   private:
     uint32_t before_ = 0;
@@ -123,11 +151,8 @@ TEST_P(Floor, SeesFineOffsets) {
     write.descriptorCount = 1;
     write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     write.pBufferInfo = &info;
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    const VkDescriptorPoolCreateInfo pool_info = {
-        VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, 1, 1, &size};
-    VkDescriptorPool pool = VK_NULL_HANDLE;
-    ASSERT_EQ(device_.vk().CreateDescriptorPool(device_.handle(), &pool_info, nullptr, &pool), VK_SUCCESS);
+    const VkDescriptorPool pool = makePool(1);
+    ASSERT_NE(pool, VK_NULL_HANDLE);
     const VkDescriptorSetLayout layout = makeSetLayout(1);
     const VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, nullptr, pool, 1,
                                                   &layout};
@@ -149,11 +174,14 @@ TEST_P(Floor, SeesMoreGroups) {
     ASSERT_EQ(device_.vk().AllocateCommandBuffers(device_.handle(), &allocate, &commands), VK_SUCCESS);
     const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0, nullptr};
     ASSERT_EQ(device_.vk().BeginCommandBuffer(commands, &begin), VK_SUCCESS);
+    const VkDescriptorPool sets = makePool(4);
+    bindSomething(commands, sets); // a driver may read the bound pipeline when a dispatch is recorded
     device_.vk().CmdDispatch(commands, 65535, 65535, 65535); // recorded, never submitted
     EXPECT_EQ(messages(), 0u) << gpu::beyondFloor().text();
     device_.vk().CmdDispatch(commands, 1, 65536, 1);
     EXPECT_EQ(messages(), 1u);
     device_.vk().DestroyCommandPool(device_.handle(), pool, nullptr);
+    device_.vk().DestroyDescriptorPool(device_.handle(), sets, nullptr);
 }
 
 TEST_P(Floor, SeesCapabilities) {

@@ -4,6 +4,7 @@
 #include "floor.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -22,10 +23,28 @@ std::map<std::string, OpenedDevice>& opened() {
     return all;
 }
 
-// Wine has no layers. The environment in which the tests run there may put a layer below Wine.
+bool layerIsInstalled() {
+    std::string error;
+    const std::unique_ptr<rope::Instance> instance = rope::Instance::open(nullptr, nullptr, &error);
+    if (!instance) return false;
+    const auto enumerate = reinterpret_cast<PFN_vkEnumerateInstanceLayerProperties>(
+        instance->vk().GetInstanceProcAddr(nullptr, "vkEnumerateInstanceLayerProperties"));
+    uint32_t count = 0;
+    enumerate(&count, nullptr);
+    std::vector<VkLayerProperties> layers(count);
+    enumerate(&count, layers.data());
+    const auto validates = [](const VkLayerProperties& layer) {
+        return std::strcmp(layer.layerName, "VK_LAYER_KHRONOS_validation") == 0;
+    };
+    return std::any_of(layers.begin(), layers.end(), validates);
+}
+
+// The test command demands the layer by VKROPE_TEST_VALIDATE=1. At 0 there is none: Wine has no layers, and the
+// environment in which the tests run there may put one below Wine. Unset, the tests take the layer where it is.
 bool wantsValidation() {
-    const char* wanted = std::getenv("VKROPE_TEST_VALIDATE");
-    return wanted == nullptr || std::strcmp(wanted, "0") != 0;
+    static const char* const wanted = std::getenv("VKROPE_TEST_VALIDATE");
+    static const bool wants = wanted != nullptr ? std::strcmp(wanted, "0") != 0 : layerIsInstalled();
+    return wants;
 }
 
 // Newer layers take a whole binding for written. The dispatches of a plan write bytes of their own, to bindings that
@@ -37,9 +56,13 @@ uint32_t countMessages(const rope::Messages& messages) {
     return count;
 }
 
-// Messages of the layer while devices are destroyed (leaks, above all) fail the run too.
+// The first line of a run says if there is no layer. Messages of the layer while devices are destroyed (leaks, above
+// all) fail the run.
 class CloseDevices : public testing::Environment {
   public:
+    void SetUp() override {
+        if (!wantsValidation()) std::printf("devices are tried without the validation layer\n");
+    }
     void TearDown() override {
         for (auto& entry : opened()) {
             OpenedDevice& o = entry.second;

@@ -1,5 +1,5 @@
 // Tests on real devices: every device that the loader finds, under the validation layer with synchronization
-// validation.
+// validation where that is installed.
 #pragma once
 
 #include <vkrope/device.hpp>
