@@ -2,6 +2,7 @@
 # Includes are written from these folders: "plan/planner.h", "device/state.hpp", "shaders/interface.h".
 set(VKROPE_ROOTS ${CMAKE_CURRENT_SOURCE_DIR}/host/core ${CMAKE_CURRENT_SOURCE_DIR}/host ${CMAKE_CURRENT_SOURCE_DIR})
 
+# Families that hosts may leave out come last: in one file a string belongs to the first function that has it.
 set(VKROPE_SOURCES
     ${VKROPE_SHADER_SOURCES}
     host/core/rules/alibi.cpp
@@ -15,28 +16,11 @@ set(VKROPE_SOURCES
     host/core/rules/refuse.cpp
     host/core/rules/rules.cpp
     host/core/rules/yarn.cpp
-    host/core/plan/encodings/add.cpp
-    host/core/plan/encodings/add_resolve.cpp
     host/core/plan/axes.cpp
-    host/core/plan/encodings/bias.cpp
-    host/core/plan/encodings/bias_resolve.cpp
     host/core/plan/dispatch.cpp
     host/core/plan/elements.cpp
     host/core/plan/factors.cpp
     host/core/plan/frequencies.cpp
-    host/core/plan/fused/fused.cpp
-    host/core/plan/fused/arrangement.cpp
-    host/core/plan/fused/bindings.cpp
-    host/core/plan/fused/cache.cpp
-    host/core/plan/fused/geometry.cpp
-    host/core/plan/fused/biases.cpp
-    host/core/plan/fused/norms.cpp
-    host/core/plan/fused/record.cpp
-    host/core/plan/fused/strides.cpp
-    host/core/plan/fused/parameters.cpp
-    host/core/plan/fused/resolve.cpp
-    host/core/plan/fused/groups.cpp
-    host/core/plan/fused/hadamard.cpp
     host/core/plan/ggml.cpp
     host/core/plan/layout.cpp
     host/core/plan/limits.cpp
@@ -45,14 +29,11 @@ set(VKROPE_SOURCES
     host/core/plan/planner.cpp
     host/core/plan/positions.cpp
     host/core/plan/print.cpp
-    host/core/plan/encodings/relative.cpp
-    host/core/plan/encodings/relative_resolve.cpp
     host/core/plan/resolve.cpp
     host/core/plan/range.cpp
     host/core/plan/rotate.cpp
     host/core/plan/rows.cpp
     host/core/plan/scale.cpp
-    host/core/plan/encodings/scores.cpp
     host/core/plan/selftest.cpp
     host/core/plan/split_scale.cpp
     host/core/plan/table.cpp
@@ -76,7 +57,27 @@ set(VKROPE_SOURCES
     host/core/reference/shader_angle.cpp
     host/core/reference/slot.cpp
     host/core/reference/token.cpp
-    host/core/reference/true_angle.cpp)
+    host/core/reference/true_angle.cpp
+    host/core/plan/encodings/add.cpp
+    host/core/plan/encodings/add_resolve.cpp
+    host/core/plan/encodings/bias.cpp
+    host/core/plan/encodings/bias_resolve.cpp
+    host/core/plan/encodings/relative.cpp
+    host/core/plan/encodings/relative_resolve.cpp
+    host/core/plan/encodings/scores.cpp
+    host/core/plan/fused/fused.cpp
+    host/core/plan/fused/arrangement.cpp
+    host/core/plan/fused/bindings.cpp
+    host/core/plan/fused/cache.cpp
+    host/core/plan/fused/geometry.cpp
+    host/core/plan/fused/biases.cpp
+    host/core/plan/fused/norms.cpp
+    host/core/plan/fused/record.cpp
+    host/core/plan/fused/strides.cpp
+    host/core/plan/fused/parameters.cpp
+    host/core/plan/fused/resolve.cpp
+    host/core/plan/fused/groups.cpp
+    host/core/plan/fused/hadamard.cpp)
 set(type) # BUILD_SHARED_LIBS decides
 if(VKROPE_STATIC)
     set(type STATIC)

@@ -18,7 +18,6 @@ INCLUDE_FOLDERS = [ROOT / folder for folder in ("host/include", "host/core", "ho
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]+[<"]([^">]+)[">]')
 CONDITION = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elif|else|endif)\b[ \t]*(.*)")
 WORDS_IN_A_LINE = 16
-VULKAN = "VK_NO_PROTOTYPES"
 FAMILIES = {"fused/fused.comp": "FUSED", "encodings/add.comp": "ADDITIONS", "encodings/bias.comp": "BIASES",
             "encodings/relative.comp": "RELATIVE"}
 
@@ -157,11 +156,18 @@ def write_source(path, amalgam, sources, commit, begin, end=""):
     write(path, begin + "\n".join(headers) + "\n\n" + "\n".join(amalgam.lines) + "\n" + end, commit)
 
 
-CORE_BEGIN = f"""#if defined(__FAST_MATH__) && !defined(VKROPE_ANY_BITS)
-#error vkrope promises bits: compile vkrope.cpp without -ffast-math, or define VKROPE_ANY_BITS where none is compared
+NO_PROTOTYPES = """#ifndef VK_NO_PROTOTYPES
+#define VK_NO_PROTOTYPES
 #endif
-#ifndef {VULKAN}
-#define {VULKAN}
+"""
+# The bits are promised under any flags: -ffast-math would reorder the sums of norms.
+NO_FAST_MATH = """#if defined(__clang__) || defined(_MSC_VER)
+#pragma float_control(precise, on)
+#elif defined(__GNUC__)
+#pragma GCC optimize("no-fast-math")
+#endif
+#if defined(__i386__) && !defined(__SSE2_MATH__)
+#error the x87 rounds to other precisions: compile vkrope.cpp with -msse2 -mfpmath=sse
 #endif
 """
 
@@ -193,8 +199,9 @@ def main():
                      f"#ifndef {guard}\n#define {guard}\n", f"\n#endif /* {guard} */\n")
         public.update({(include / part).resolve(): name for part in parts})
     core = [source for source in given.core if source.endswith(".cpp")]
-    write_source(given.out / "vkrope.cpp", Amalgam(cpp, public), core, given.commit, CORE_BEGIN, shader_arrays(given.spirv))
-    write_source(given.out / "vkrope_device.cpp", Amalgam(cpp, public), given.device, given.commit, CORE_BEGIN)
+    write_source(given.out / "vkrope.cpp", Amalgam(cpp, public), core, given.commit, NO_FAST_MATH + NO_PROTOTYPES,
+                 shader_arrays(given.spirv))
+    write_source(given.out / "vkrope_device.cpp", Amalgam(cpp, public), given.device, given.commit, NO_PROTOTYPES)
     for name, source, is_hlsl in (("vkrope_rope.glsl", "rope.glsl", False), ("vkrope_rope.hlsl", "rope.hlsl", True)):
         shader = Amalgam({"__cplusplus": False, "ROPE_HLSL": is_hlsl})
         shader.add(ROOT / "shaders" / source)

@@ -37,12 +37,6 @@ static inline bool isFromTo(double value, double least, double greatest) {
     return bits >= doubleBits(least) && bits <= doubleBits(greatest);
 }
 
-static constexpr Fixed fixedOne() {
-    Fixed one = {};
-    one.limbs[kFixedFractionLimbs] = 1;
-    return one;
-}
-
 static inline uint32_t fixedBit(const Fixed& a, int bit) { return bit < 0 ? 0 : (a.limbs[bit / 32] >> (bit % 32)) & 1; }
 
 // The highest bit that is set, -1 for 0.

@@ -218,7 +218,7 @@ TEST(Frequencies, FixedPointRoundsToTheNearestDoubleAndTiesToEven) {
     EXPECT_EQ(plus(2 - 0x1p-52, 0x1p-53), 2.0);
     EXPECT_EQ(plus(0x1p-200, 0x1p-253), 0x1p-200);
     EXPECT_EQ(plus(0, 0), 0.0);
-    Fixed least_above_tie = fixedAdd(fixedOne(), fixedFromDouble(0x1p-53));
+    Fixed least_above_tie = fixedAdd(fixedFromDouble(1), fixedFromDouble(0x1p-53));
     least_above_tie.limbs[0] = 1;
     EXPECT_EQ(fixedToDouble(least_above_tie), 1 + 0x1p-52);
 }

@@ -8,7 +8,7 @@ namespace rope {
 
 // The fields of a record, as shaders/fused/record.h numbers them.
 namespace field {
-#define ROPE_FIELD(name, at) constexpr uint32_t name = at;
+#define ROPE_FIELD(name, at) [[maybe_unused]] constexpr uint32_t name = at;
 ROPE_RECORD(ROPE_FIELD)
 ROPE_CACHE_RECORD(ROPE_FIELD)
 #undef ROPE_FIELD
