@@ -20,7 +20,7 @@ void writeModules(const std::string& folder) {
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 6;
     limits.enabled = ROPE_ENABLED_STORAGE_16;
-#define ROPE_SHADER(name, file, needs, defines)                                                                        \
+#define ROPE_SHADER(name, file, family, needs, defines)                                                                \
     writeModule(folder + "/" #name ".spv", rope_shader_##name.words, rope_shader_##name.bytes);
 #include "shaders/list.def"
 #undef ROPE_SHADER

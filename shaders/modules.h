@@ -7,7 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#define ROPE_SHADER(name, file, needs, defines) extern const RopeShader rope_shader_##name;
+#define ROPE_SHADER(name, file, family, needs, defines) extern const RopeShader rope_shader_##name;
 #include "list.def"
 #undef ROPE_SHADER
 #ifdef __cplusplus

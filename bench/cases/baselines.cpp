@@ -5,7 +5,7 @@
 #include <algorithm>
 
 extern "C" {
-#define ROPE_SHADER(name, file, needs, defines) extern const RopeShader rope_shader_##name;
+#define ROPE_SHADER(name, file, family, needs, defines) extern const RopeShader rope_shader_##name;
 #include "bench/cases/list.def"
 #undef ROPE_SHADER
 }

@@ -12,7 +12,7 @@ namespace measure {
 namespace {
 
 const RopeShader* const kAllShaders[] = {
-#define ROPE_SHADER(name, file, needs, defines) &rope_shader_##name,
+#define ROPE_SHADER(name, file, family, needs, defines) &rope_shader_##name,
 #include "shaders/list.def"
 #undef ROPE_SHADER
 };

@@ -18,8 +18,6 @@ INCLUDE_FOLDERS = [ROOT / folder for folder in ("host/include", "host/core", "ho
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]+[<"]([^">]+)[">]')
 CONDITION = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elif|else|endif)\b[ \t]*(.*)")
 WORDS_IN_A_LINE = 16
-FAMILIES = {"fused/fused.comp": "FUSED", "encodings/add.comp": "ADDITIONS", "encodings/bias.comp": "BIASES",
-            "encodings/relative.comp": "RELATIVE"}
 
 
 def fail(sentence):
@@ -133,18 +131,17 @@ def write(path, text, commit):
 
 
 def shader_arrays(spirv):
-    rows = re.findall(r"^ROPE_SHADER\((\w+), ([^,]*), (\w+),", (ROOT / "shaders/list.def").read_text(), re.M)
+    rows = re.findall(r"^ROPE_SHADER\((\w+), [^,]*, (\w+), (\w+),", (ROOT / "shaders/list.def").read_text(), re.M)
     lines = []
-    for name, file, needs in rows:
-        family = FAMILIES.get(file)
-        if family is not None:
+    for name, family, needs in rows:
+        if family != "ALWAYS":
             lines.append(f"#ifndef VKROPE_NO_{family}")
         words = [int(word, 0) for word in re.findall(r"0x[0-9a-fA-F]+|\d+", (spirv / f"{name}.inc").read_text())]
         lines.append(f"static const uint32_t {name}_words[] = {{")
         lines += [",".join(map(str, words[at:at + WORDS_IN_A_LINE])) + "," for at in range(0, len(words), WORDS_IN_A_LINE)]
         lines.append("};")
         lines.append(f'extern "C" const RopeShader rope_shader_{name} = {{"{name}", {name}_words, sizeof {name}_words, {needs}}};')
-        if family is not None:
+        if family != "ALWAYS":
             lines.append("#endif")
     return "\n".join(lines)
 

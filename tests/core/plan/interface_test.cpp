@@ -118,7 +118,7 @@ Module parse(const RopeShader& shader) {
 
 std::vector<const RopeShader*> shaders() {
     return {
-#define ROPE_SHADER(name, file, needs, defines) &rope_shader_##name,
+#define ROPE_SHADER(name, file, family, needs, defines) &rope_shader_##name,
 #include "shaders/list.def"
 #undef ROPE_SHADER
     };

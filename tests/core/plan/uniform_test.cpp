@@ -244,7 +244,7 @@ class Flow {
 
 TEST(Uniform, EveryBarrierIsMetByAllThreadsOfAGroup) {
     const RopeShader* const shaders[] = {
-#define ROPE_SHADER(name, file, needs, defines) &rope_shader_##name,
+#define ROPE_SHADER(name, file, family, needs, defines) &rope_shader_##name,
 #include "shaders/list.def"
 #undef ROPE_SHADER
     };

@@ -11,7 +11,7 @@
 
 namespace {
 
-#define ROPE_SHADER(name, source, enabled, options) +1
+#define ROPE_SHADER(name, source, family, enabled, options) +1
 constexpr size_t kShaders = 0
 #include "shaders/list.def"
     ;
