@@ -37,6 +37,7 @@ set_tests_properties(Package.IsInstalledAndMoved PROPERTIES FIXTURES_SETUP Vkrop
 
 if(TARGET vkrope-amalgamation)
     vkrope_package_test(IsCopiedInTwoFiles ${VKROPE_PACKAGE_TESTS}/two_files.sh)
+    vkrope_package_test(TurnsInShadersOfOthers ${VKROPE_PACKAGE_TESTS}/rope_files.sh)
 endif()
 vkrope_package_test(IsTakenByAddSubdirectory ${VKROPE_PACKAGE_TESTS}/subdirectory.sh)
 vkrope_package_test(IsTakenByFindPackage ${VKROPE_PACKAGE_TESTS}/installed.sh)

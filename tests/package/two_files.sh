@@ -88,26 +88,3 @@ for driver in "${drivers[@]}"; do
         run_both
     )
 done
-
-# Shaders of others, with and without the optimizer.
-command -v glslc >/dev/null || exit 0
-cat >turn.comp <<'GLSL'
-#version 450
-#include "vkrope_rope.glsl"
-layout(set = 0, binding = 0) buffer Pairs { vec2 pairs[]; };
-layout(set = 0, binding = 1) readonly buffer Frequencies { uvec4 frequencies[]; };
-void main() { pairs[0] = rope_rotate(pairs[0], rope_cos_sin(int(gl_GlobalInvocationID.x), frequencies[0])); }
-GLSL
-cat >turn.hlsl <<'HLSL'
-#include "vkrope_rope.hlsl"
-[[vk::binding(0, 0)]] RWStructuredBuffer<float2> pairs;
-[[vk::binding(1, 0)]] StructuredBuffer<uint4> frequencies;
-[numthreads(64, 1, 1)] void main(uint3 at : SV_DispatchThreadID) {
-    pairs[0] = rope_rotate(pairs[0], rope_cos_sin(int(at.x), frequencies[0]));
-}
-HLSL
-for optimizer in -O0 -O; do
-    sed 's|#include|#extension GL_GOOGLE_include_directive : require\n#include|' turn.comp >turn_$optimizer.comp
-    glslc $optimizer --target-env=vulkan1.1 "turn_$optimizer.comp" -o turn.spv
-    glslc $optimizer -x hlsl -fshader-stage=compute --target-env=vulkan1.1 turn.hlsl -o turn.spv
-done
