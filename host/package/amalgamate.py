@@ -5,8 +5,8 @@
 
 vkrope.h, vkrope.hpp and vkrope.cpp are the core: plans, recording, the CPU's reference and every shader's SPIR-V.
 vkrope_device.hpp and vkrope_device.cpp are for programs without a Vulkan of their own. vkrope_rope.glsl and
-vkrope_rope.hlsl are the rotation for shaders of others. FILE names a source, from the root of the repository, and
-SPIRV the folder of what glslc has made of shaders/list.def. The same inputs give the same bytes."""
+vkrope_rope.hlsl are the rotation for shaders of others. meson.build builds the sources. FILE names a source, from the
+root of the repository, and SPIRV the folder of what glslc has made of shaders/list.def. The same inputs give the same bytes."""
 import argparse
 import re
 import subprocess
@@ -157,8 +157,11 @@ NO_PROTOTYPES = """#ifndef VK_NO_PROTOTYPES
 #define VK_NO_PROTOTYPES
 #endif
 """
-# The bits are promised under any flags: -ffast-math would reorder the sums of norms.
-NO_FAST_MATH = """#if defined(__clang__) || defined(_MSC_VER)
+# The bits are promised under any flags: -ffast-math would reorder the sums of norms. Hardened builds define
+# _GLIBCXX_ASSERTIONS, which would take libstdc++.
+NO_FLAGS = """#undef _GLIBCXX_ASSERTIONS
+#define _GLIBCXX_NO_ASSERTIONS
+#if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(precise, on)
 #elif defined(__GNUC__)
 #pragma GCC optimize("no-fast-math")
@@ -196,7 +199,7 @@ def main():
                      f"#ifndef {guard}\n#define {guard}\n", f"\n#endif /* {guard} */\n")
         public.update({(include / part).resolve(): name for part in parts})
     core = [source for source in given.core if source.endswith(".cpp")]
-    write_source(given.out / "vkrope.cpp", Amalgam(cpp, public), core, given.commit, NO_FAST_MATH + NO_PROTOTYPES,
+    write_source(given.out / "vkrope.cpp", Amalgam(cpp, public), core, given.commit, NO_FLAGS + NO_PROTOTYPES,
                  shader_arrays(given.spirv))
     write_source(given.out / "vkrope_device.cpp", Amalgam(cpp, public), given.device, given.commit, NO_PROTOTYPES)
     for name, source, is_hlsl in (("vkrope_rope.glsl", "rope.glsl", False), ("vkrope_rope.hlsl", "rope.hlsl", True)):
@@ -204,6 +207,8 @@ def main():
         shader.add(ROOT / "shaders" / source)
         guard = re.sub(r"\W", "_", name).upper()
         write(given.out / name, f"#ifndef {guard}\n#define {guard}\n" + "\n".join(shader.lines) + "\n#endif\n", given.commit)
+    meson = (ROOT / "host/package/meson/meson.build").read_text().replace("@VERSION@", version())
+    (given.out / "meson.build").write_text(meson, newline="\n")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,10 @@ set_tests_properties(Package.IsInstalledAndMoved PROPERTIES FIXTURES_SETUP Vkrop
 
 if(TARGET vkrope-amalgamation)
     vkrope_package_test(IsCopiedInTwoFiles ${VKROPE_PACKAGE_TESTS}/two_files.sh)
+    vkrope_package_test(IsASubprojectOfMeson ${VKROPE_PACKAGE_TESTS}/meson.sh)
     vkrope_package_test(TurnsInShadersOfOthers ${VKROPE_PACKAGE_TESTS}/rope_files.sh)
+    set_tests_properties(Package.IsCopiedInTwoFiles Package.IsASubprojectOfMeson Package.TurnsInShadersOfOthers PROPERTIES
+        RESOURCE_LOCK vkrope-amalgamation) # each writes the folder
 endif()
 vkrope_package_test(IsTakenByAddSubdirectory ${VKROPE_PACKAGE_TESTS}/subdirectory.sh)
 vkrope_package_test(IsTakenByFindPackage ${VKROPE_PACKAGE_TESTS}/installed.sh)

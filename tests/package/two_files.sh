@@ -39,7 +39,7 @@ bits() { # COMPILER RUNNER FLAG...: makes COMPILER.o
 export WINEPREFIX=$STAGE/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
 sections="-ffunction-sections -fdata-sections"
 # shellcheck disable=SC2086 # flags are several words
-bits "$CXX" "" -Os -fPIC $sections
+bits "$CXX" "" -Os -fPIC -D_GLIBCXX_ASSERTIONS $sections
 bits clang++ "" -O2 -fno-exceptions -fno-rtti
 bits x86_64-w64-mingw32-g++ wine -O2 -fno-exceptions -fno-rtti -static
 bits aarch64-linux-gnu-g++ qemu-aarch64 -O2 -fno-exceptions -fno-rtti -static
