@@ -10,6 +10,7 @@
 #   fences       the tests of devices on SwiftShader, with a page behind each buffer that nothing may touch   3 minutes
 #   arm64        the tests built for arm64, under qemu, some of them with arm64's lavapipe            an hour
 #   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
+#   android      the program built for Android's arm64, by the NDK of ANDROID_NDK_HOME; nothing runs it   2 minutes
 #   amd          every shader through the compiler of AMD's GPUs (RADV), and the order of loads      5 minutes
 #   intel        the same of Intel's (ANV); none of these rows asks for a GPU                        1 minute
 #   nvidia       the same of NVIDIA's (NVK)                                                          1 minute
@@ -37,7 +38,7 @@ jobs=$(getconf _NPROCESSORS_ONLN)
 suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
 mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
 results=${VKROPE_RESULTS:-$root/bench/results/portability.md}
-readonly every_row=(lavapipe backports newest swiftshader floor fences arm64 windows amd intel nvidia adreno apple mali cross glslc ggml)
+readonly every_row=(lavapipe backports newest swiftshader floor fences arm64 windows android amd intel nvidia adreno apple mali cross glslc ggml)
 failed=0
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -285,6 +286,25 @@ row_windows() {
         xvfb-run -a bash -c "$(declare -f run_there)"$'\nrun_there "$@"' run_there "$work/windows.log" "$folder/build" .exe \
         "-*/SwiftShader:*/Floor.Sees*" wine || status=$?
     gtest_row windows "$title" "$status" "$start"
+}
+
+# The program needs nothing but the phone's C library and its Vulkan: it can be pushed and run.
+android_build() { # FOLDER NDK
+    copy_headers "$1/prefix" &&
+        cmake -S "$root" -B "$1/build" -DCMAKE_TOOLCHAIN_FILE="$2/build/cmake/android.toolchain.cmake" -DANDROID_ABI=arm64-v8a \
+            -DANDROID_PLATFORM=android-28 -DANDROID_STL=c++_static -DCMAKE_BUILD_TYPE=Release -DCMAKE_FIND_ROOT_PATH="$1/prefix" \
+            -DVKROPE_VULKAN_INCLUDE="$1/prefix/include" -DVKROPE_BUILD_TESTS=OFF -DVKROPE_INSTALL=OFF &&
+        cmake --build "$1/build" --parallel "$jobs" --target vkrope-tool
+}
+
+row_android() {
+    local folder=$work/android ndk=${ANDROID_NDK_HOME:-${ANDROID_NDK_LATEST_HOME:-}} needed title="Android (NDK), arm64"
+    if [ ! -f "$ndk/build/cmake/android.toolchain.cmake" ]; then not_here "$title" "the NDK, and name its folder: ANDROID_NDK_HOME" && return; fi
+    mkdir -p "$folder"
+    android_build "$folder" "$ndk" >"$folder/build.log" 2>&1 || { row "$title" FAILED "does not build: $folder/build.log" && return; }
+    needed=$(readelf -d "$folder/build/vkrope" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | paste -sd ' ' -)
+    if grep -qvE '^(lib(c|m|dl)\.so ?)+$' <<<"$needed"; then row "$title" FAILED "the program needs $needed" && return; fi
+    row "$title" ok "the program builds; no phone is here"
 }
 
 # ---- Other compilers
