@@ -6,6 +6,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS options FEATURES
     biases VKROPE_WITH_BIASES
     relative VKROPE_WITH_RELATIVE
     fused VKROPE_WITH_FUSED
+    reference VKROPE_WITH_REFERENCE
     device VKROPE_BUILD_DEVICE
     tool VKROPE_BUILD_TOOL)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS
