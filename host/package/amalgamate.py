@@ -25,9 +25,13 @@ def fail(sentence):
     sys.exit(2)
 
 
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
 def version():
     pattern = r"^#define ROPE_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)"
-    numbers = re.findall(pattern, (ROOT / "host/include/vkrope/rope.h").read_text(), re.M)
+    numbers = re.findall(pattern, read(ROOT / "host/include/vkrope/rope.h"), re.M)
     return ".".join(numbers) if len(numbers) == 3 else fail("rope.h names no version")
 
 
@@ -88,7 +92,7 @@ class Amalgam:
             self.add(own)
 
     def add(self, path):
-        lines = path.read_text().split("\n")
+        lines = read(path).split("\n")
         guard = guard_of(lines)
         if guard is not None and path in self.seen:
             return
@@ -124,19 +128,19 @@ class Amalgam:
 
 
 def write(path, text, commit):
-    licence = (ROOT / "LICENSE").read_text().rstrip().split("\n")
+    licence = read(ROOT / "LICENSE").rstrip().split("\n")
     head = [f"{path.name} is vkrope {version()} in one file, made of commit {commit} by host/package/amalgamate.py.", "", *licence]
     text = re.sub(r"\n{3,}", "\n\n", "/* " + "\n * ".join(head) + " */\n\n" + text.strip("\n") + "\n")
-    path.write_text(re.sub(r"[ \t]+\n", "\n", text), newline="\n")
+    path.write_bytes(re.sub(r"[ \t]+\n", "\n", text).encode())
 
 
 def shader_arrays(spirv):
-    rows = re.findall(r"^ROPE_SHADER\((\w+), [^,]*, (\w+), (\w+),", (ROOT / "shaders/list.def").read_text(), re.M)
+    rows = re.findall(r"^ROPE_SHADER\((\w+), [^,]*, (\w+), (\w+),", read(ROOT / "shaders/list.def"), re.M)
     lines = []
     for name, family, needs in rows:
         if family != "ALWAYS":
             lines.append(f"#ifndef VKROPE_NO_{family}")
-        words = [int(word, 0) for word in re.findall(r"0x[0-9a-fA-F]+|\d+", (spirv / f"{name}.inc").read_text())]
+        words = [int(word, 0) for word in re.findall(r"0x[0-9a-fA-F]+|\d+", read(spirv / f"{name}.inc"))]
         lines.append(f"static const uint32_t {name}_words[] = {{")
         lines += [",".join(map(str, words[at:at + WORDS_IN_A_LINE])) + "," for at in range(0, len(words), WORDS_IN_A_LINE)]
         lines.append("};")
@@ -207,8 +211,8 @@ def main():
         shader.add(ROOT / "shaders" / source)
         guard = re.sub(r"\W", "_", name).upper()
         write(given.out / name, f"#ifndef {guard}\n#define {guard}\n" + "\n".join(shader.lines) + "\n#endif\n", given.commit)
-    meson = (ROOT / "host/package/meson/meson.build").read_text().replace("@VERSION@", version())
-    (given.out / "meson.build").write_text(meson, newline="\n")
+    meson = read(ROOT / "host/package/meson/meson.build").replace("@VERSION@", version())
+    (given.out / "meson.build").write_bytes(meson.encode())
 
 
 if __name__ == "__main__":
