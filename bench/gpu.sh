@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tries and measures vkrope on this machine's GPU, and leaves one report: bench/results/DEVICE.md, and DEVICE.svg beside it.
+# Tries and measures vkrope on this machine's GPU, and leaves one report: bench/results/DEVICE.md. Beside it are DEVICE.json with
+# the bandwidths, and DEVICE.svg, their picture, which takes the Python package of the build folder and matplotlib.
 #   gpu.sh [--from-build DIR] [--device D] [--steps LIST] [--rounds N] [--seconds N] [--short] [--out DIR]
 #   gpu.sh --pack DIR
 #   --from-build DIR  uses the programs in DIR that were built or packed before; bash and coreutils are enough then
@@ -264,9 +265,15 @@ run_encodings() {
 }
 
 run_picture() {
-    local -a fewer=()
-    [ $short = no ] || fewer=(--tokens 1,32 --element f32)
-    bench --plot "$work/picture.svg" ${fewer[@]+"${fewer[@]}"} >/dev/null
+    local -a cases=(--tokens 1,8,32,512,4096,32768)
+    [ $short = no ] || cases=(--tokens 1,32 --element f32)
+    bench --place out-of-place "${cases[@]}" --json >"$work/picture.json" || return
+    export PYTHONPATH=$build/python${PYTHONPATH:+:$PYTHONPATH}
+    if python3 -c 'from importlib.util import find_spec; exit(not (find_spec("matplotlib") and find_spec("vkrope.__main__")))' 2>/dev/null; then
+        python3 -m vkrope plot bandwidth --out "$work/picture.svg" "$work/picture.json"
+    else
+        echo 'no picture was drawn, for which python3 has no vkrope or no matplotlib: python3 -m vkrope plot bandwidth draws the .json'
+    fi
 }
 
 # Runs a function in a group of processes of its own until it ends or the time is over, and returns its status.
@@ -442,20 +449,22 @@ print_report() { # NAME
     done
 }
 
-# A report is moved to its place when it is whole, and its picture before it. What was measured stays in any case.
+# A report is moved to its place when it is whole, and what lies beside it before. What was measured stays in any case.
 leave_report() { # NAME
     if ! { mkdir -p "$out" && write_report "$1"; }; then
         echo "gpu.sh: no report could be written into $out; what was measured is in $work" >&2
         trap - EXIT
         return 1
     fi
-    [ "$1" = "$file.partial" ] || rm -f "$out/$file.partial.md" "$out/$file.partial.svg"
+    [ "$1" = "$file.partial" ] || rm -f "$out/$file.partial".{md,json,svg}
 }
 
 write_report() { # NAME
-    if [ -f "$work/picture.svg" ]; then
-        cp "$work/picture.svg" "$out/.$1.svg.$$" && mv "$out/.$1.svg.$$" "$out/$1.svg" || return
-    fi
+    local ending
+    for ending in json svg; do
+        [ -f "$work/picture.$ending" ] || continue
+        cp "$work/picture.$ending" "$out/.$1.$ending.$$" && mv "$out/.$1.$ending.$$" "$out/$1.$ending" || return
+    done
     print_report "$1" >"$out/.$1.md.$$" && mv "$out/.$1.md.$$" "$out/$1.md"
 }
 
@@ -473,7 +482,7 @@ parse "$@"
 check_arguments
 commit=$(find_commit)
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkrope-gpu.XXXXXX")
-trap 'rm -rf "$work"; rm -f "$out"/.*.md.$$ "$out"/.*.svg.$$' EXIT
+trap 'rm -rf "$work"; rm -f "$out"/.*.{md,json,svg}.$$' EXIT
 on_device=()
 [ -z "$device" ] || on_device=(--device "$device")
 failed=() child='' running='' name='' asked=''

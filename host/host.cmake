@@ -167,8 +167,8 @@ if(VKROPE_BUILD_DEVICE)
     vkrope_may_go_inside(vkrope-device)
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
-    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/program/files/array.cpp host/program/files/input_file.cpp host/program/files/held_signals.cpp
-        host/program/files/new_file.cpp host/program/files/npy.cpp host/program/files/npy_file.cpp host/program/files/replace_files.cpp)
+    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/program/files/array.cpp host/program/files/input_file.cpp
+        host/program/files/new_file.cpp host/program/files/npy.cpp host/program/files/npy_file.cpp)
     target_include_directories(vkrope-npy PRIVATE ${VKROPE_ROOTS})
     target_compile_features(vkrope-npy PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-npy PRIVATE _FILE_OFFSET_BITS=64) # files may have more than 2 GiB
@@ -221,26 +221,16 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     target_compile_features(vkrope-models PUBLIC cxx_std_17)
     target_compile_options(vkrope-models PRIVATE ${VKROPE_WARNINGS})
 
-    # Files of several arrays.
-    add_library(vkrope-arrays STATIC EXCLUDE_FROM_ALL host/program/files/npz.cpp host/program/files/safetensors.cpp host/program/files/safetensors_index.cpp)
-    target_include_directories(vkrope-arrays PRIVATE ${VKROPE_ROOTS})
-    target_link_libraries(vkrope-arrays PUBLIC vkrope-npy PRIVATE nlohmann_json::nlohmann_json)
-    target_compile_options(vkrope-arrays PRIVATE ${VKROPE_WARNINGS})
-
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS host/program/commands/frequencies.schema.json)
     file(READ host/program/commands/frequencies.schema.json VKROPE_FREQUENCIES_SCHEMA)
     configure_file(host/program/commands/frequencies_schema.cpp.in frequencies_schema.cpp @ONLY)
 
     add_executable(vkrope-tool
-        host/program/commands/add_positions.cpp
-        host/program/files/array_file.cpp
         host/program/files/arrays.cpp
         host/program/commands/axes.cpp
         host/program/bench/bench.cpp
         host/program/bench/cases.cpp
         host/program/bench/report.cpp
-        host/program/commands/bias.cpp
-        host/program/commands/chart.cpp
         host/program/check/check.cpp
         host/program/check/caches.cpp
         host/program/check/case.cpp
@@ -262,8 +252,6 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/program/nearest_names.cpp
         host/program/option_values.cpp
         host/program/output.cpp
-        host/program/commands/permute.cpp
-        host/program/commands/plot.cpp
         host/program/commands/positions.cpp
         host/program/progress.cpp
         host/program/commands/rotate.cpp
@@ -273,13 +261,13 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/program/target.cpp
         host/program/bench/tune.cpp)
     target_include_directories(vkrope-tool PRIVATE ${VKROPE_ROOTS})
-    target_link_libraries(vkrope-tool PRIVATE vkrope-models vkrope-measure vkrope-arrays CLI11::CLI11 nlohmann_json::nlohmann_json
+    target_link_libraries(vkrope-tool PRIVATE vkrope-models vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)
     if(PROJECT_IS_TOP_LEVEL AND NOT MSVC)
         # Their time goes into the library and the driver; optimized further they take half as long again to compile.
-        foreach(target vkrope-tool vkrope-models vkrope-arrays)
+        foreach(target vkrope-tool vkrope-models)
             target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
         endforeach()
     endif()

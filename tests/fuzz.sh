@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs a fuzzer, and prints which lines its inputs reached: fuzz.sh [target] [seconds|merge]
-#   target   npy (the default), npz, safetensors, config, gguf or spirv
+#   target   npy (the default), config, gguf or spirv
 #   seconds  how long, 60 by default; 0 only measures the committed corpus
 #   merge    the committed corpus becomes the fewest inputs, of those there and those found, that reach as much
 # What is found goes to the build folder (VKROPE_BUILD, else build/). Takes clang with libFuzzer, and llvm-cov.
@@ -10,7 +10,6 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 target=${1:-npy}
 seconds=${2:-60}
 core=(host/core/plan/axes.cpp host/core/plan/frequencies.cpp host/core/rules/{geometric,members,real,refuse,rules,yarn}.cpp)
-files=(host/program/files/{array,input_file,replace_files,new_file,held_signals}.cpp)
 beside=() # what the sources under test call, built with them and not measured
 longest=512
 room=models
@@ -18,19 +17,7 @@ case $target in
 npy)
     room=program/files
     sources=(host/program/files/npy.cpp host/program/files/npy_file.cpp)
-    beside=("${files[@]}")
-    ;;
-npz)
-    room=program/files
-    sources=(host/program/files/npz.cpp)
-    beside=("${files[@]}" host/program/files/npy.cpp host/program/files/npy_file.cpp)
-    longest=1024
-    ;;
-safetensors)
-    room=program/files
-    sources=(host/program/files/safetensors.cpp host/program/files/safetensors_index.cpp)
-    beside=("${files[@]}")
-    longest=1024
+    beside=(host/program/files/{array,input_file,new_file}.cpp)
     ;;
 spirv)
     room=program/check
@@ -47,7 +34,7 @@ gguf)
     beside=("${core[@]}" host/models/layer_names.cpp)
     longest=2048
     ;;
-*) echo "fuzz: there is no target '$target'; there are npy, npz, safetensors, config, gguf and spirv" >&2 && exit 2 ;;
+*) echo "fuzz: there is no target '$target'; there are npy, config, gguf and spirv" >&2 && exit 2 ;;
 esac
 [[ $seconds =~ ^([0-9]+|merge)$ ]] || { echo "fuzz: '$seconds' is neither a number of seconds nor merge" >&2 && exit 2; }
 

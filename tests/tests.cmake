@@ -124,11 +124,11 @@ if(TARGET vkrope-models)
         tests/models/rotation_test.cpp tests/models/fuzz_config.cpp tests/models/fuzz_gguf.cpp tests/models/gguf/axes_test.cpp
         tests/models/gguf/corpus_test.cpp tests/support/gguf_file.cpp tests/models/gguf/format_test.cpp tests/models/gguf/models_test.cpp
         tests/models/gguf/layers_test.cpp tests/models/gguf/read_test.cpp tests/models/gguf/refusal_test.cpp tests/models/gguf/scales_test.cpp
-        tests/models/layers_test.cpp tests/program/files/array_corpus_test.cpp tests/program/files/fuzz_npz.cpp tests/program/files/fuzz_safetensors.cpp tests/program/check/fuzz_spirv.cpp)
-    target_link_libraries(vkrope-tests PRIVATE vkrope-models vkrope-arrays)
+        tests/models/layers_test.cpp tests/program/check/fuzz_spirv.cpp tests/program/check/spirv_corpus_test.cpp)
+    target_link_libraries(vkrope-tests PRIVATE vkrope-models)
 endif()
 # Many small files lie in archives.
-foreach(name corpus/config corpus/gguf corpus/npy corpus/npz corpus/safetensors corpus/spirv data/onnx)
+foreach(name corpus/config corpus/gguf corpus/npy corpus/spirv data/onnx)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/${name}.tar.xz)
     file(REMOVE_RECURSE ${CMAKE_CURRENT_BINARY_DIR}/unpacked/${name})
     file(ARCHIVE_EXTRACT INPUT ${CMAKE_CURRENT_SOURCE_DIR}/tests/${name}.tar.xz
@@ -235,7 +235,7 @@ set_tests_properties(Quickstart.TimesManyCopiesInASubmission PROPERTIES
     PASS_REGULAR_EXPRESSION "vkCmdCopyBuffer [^\n]* [0-9]+ times in a submission")
 set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy>)
 if(TARGET vkrope-models)
-    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-models> $<TARGET_FILE:vkrope-arrays>)
+    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-models>)
 endif()
 if(TARGET vkrope-python)
     list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-python>)

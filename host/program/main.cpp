@@ -1,5 +1,4 @@
-// vkrope, the program, prints and draws frequencies, makes tables of cos and sin, rotates arrays, adds the other
-// position encodings, permutes weights, checks devices and times them.
+// vkrope, the program, prints frequencies, makes tables of cos and sin, rotates arrays, checks devices and times them.
 #include "program/option_values.hpp"
 #include "program/tool.hpp"
 
@@ -9,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -87,16 +87,21 @@ const Command kCommands[] = {
     {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevicesCommand},
     {"frequencies", "print a model's frequencies, from its configuration", tool::addFrequenciesCommand},
     {"models", "list the known models, and what is known of each", tool::addModelsCommand},
-    {"plot", "draw models' frequencies and other encodings as an SVG", tool::addPlotCommand},
     {"table", "make the cos and sin of every position and pair", tool::addTableCommand},
     {"rotate", "rotate Q and K", tool::addRotateCommand},
-    {"add-positions", "add sinusoids or a learned table to embeddings", tool::addAddPositionsCommand},
-    {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBiasCommand},
-    {"permute", "permute weights made for one pairing to the other", tool::addPermuteCommand},
     {"check", "compare a device with the reference, over the whole option matrix", tool::addCheckCommand},
     {"check-spirv", "find what a driver may fuse in a shader of your own", tool::addCheckSpirvCommand},
     {"bench", "time a device's rotations beside copies of the same bytes", tool::addBenchCommand},
 };
+
+// The commands of earlier versions, and what has them now.
+const struct {
+    const char* name;
+    const char* instead;
+} kMoved[] = {{"permute", "python -m vkrope permute"},
+              {"plot", "python -m vkrope plot"},
+              {"add-positions", "vkrope.Device.add"},
+              {"bias", "vkrope.Device.bias"}};
 
 struct AddedCommand {
     CLI::App* app;
@@ -115,6 +120,18 @@ std::string commandNames() {
     std::string names;
     for (const Command& command : kCommands) names += (names.empty() ? "" : ", ") + std::string(command.name);
     return names;
+}
+
+bool isCommand(const std::string& name) {
+    return std::any_of(std::begin(kCommands), std::end(kCommands),
+                       [&](const Command& one) { return name == one.name; });
+}
+
+std::string whyNoCommand(const std::string& name) {
+    for (const auto& moved : kMoved) {
+        if (name == moved.name) return name + " is in the Python package: " + moved.instead;
+    }
+    return "there is no command '" + name + "'; there are " + commandNames();
 }
 
 int complain(const std::string& command, const tool::Failure& failure) {
@@ -144,6 +161,9 @@ int runCommand(const AddedCommand& command) {
 } // namespace
 
 int main(int count, char** values) {
+#ifdef SIGXFSZ
+    std::signal(SIGXFSZ, SIG_IGN); // what is written beyond the limit of a file's size then fails in a sentence
+#endif
     CLI::App app("Position encodings on Vulkan devices, rotary ones above all. `vkrope COMMAND --help` has an example "
                  "of each command.",
                  "vkrope");
@@ -157,11 +177,8 @@ int main(int count, char** values) {
         commands.push_back({sub, command.add(sub)});
         tool::refuseStrayValues(sub);
     }
-    const auto named = [&](const Command& command) { return std::strcmp(values[1], command.name) == 0; };
-    if (count > 1 && values[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), named)) {
-        const std::string wrong = std::string("there is no command '") + values[1] + "'; there are " + commandNames();
-        return complain("vkrope", {2, wrong}); // the parser would let a --help behind it pass
-    }
+    if (count > 1 && values[1][0] != '-' && !isCommand(values[1]))
+        return complain("vkrope", {2, whyNoCommand(values[1])}); // the parser would let a --help behind it pass
     try {
         app.parse(count, values);
     } catch (const CLI::ParseError& error) {

@@ -50,20 +50,6 @@ void takesCount(CLI::Option* option, const char* what, uint64_t low, uint64_t hi
     });
 }
 
-void takesWhole(CLI::Option* option, int64_t low, int64_t high) {
-    const std::string wanted =
-        rangeText("a whole number in digits", static_cast<double>(low), static_cast<double>(high));
-    addTransform(option, [wanted, low, high](std::string& given) {
-        const size_t sign = !given.empty() && (given[0] == '-' || given[0] == '+') ? 1 : 0;
-        const bool digits =
-            given.size() > sign && given.size() < 19 && given.find_first_not_of("0123456789", sign) == given.npos;
-        const int64_t number = digits ? std::strtoll(given.c_str(), nullptr, 10) : 0;
-        if (!digits || number < low || number > high) return takesSentence(wanted, given);
-        given = std::to_string(number); // the parser would take a leading zero for octal
-        return std::string();
-    });
-}
-
 void takesNumber(CLI::Option* option, const char* what, double low, double high, bool whole) {
     const std::string wanted = rangeText(what, low, high);
     addTransform(option, [wanted, low, high, whole](std::string& given) {

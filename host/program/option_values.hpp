@@ -15,7 +15,6 @@ namespace tool {
 
 // `what` names the value: "a whole number of positions". A count is written in digits, a number as in C.
 void takesCount(CLI::Option* option, const char* what, uint64_t low, uint64_t high);
-void takesWhole(CLI::Option* option, int64_t low, int64_t high); // as a count, with a sign
 void takesNumber(CLI::Option* option, const char* what, double low, double high, bool whole = false);
 
 // Refuses an empty value of any option, which would otherwise count as an option that is not given, and a value of

@@ -24,7 +24,7 @@ Progress::~Progress() { show(""); }
 
 void Progress::show(const std::string& given) {
     if (!on_terminal_ || (given.empty() && width_ == 0)) return;
-    const std::string what = oneLine(given); // names of tensors may hold a terminal's commands
+    const std::string what = oneLine(given); // names of devices may hold a terminal's commands
     std::fprintf(stderr, "\r%*s\r%s", static_cast<int>(width_), "", what.c_str());
     std::fflush(stderr);
     width_ = what.size();

@@ -27,14 +27,6 @@ bool checkDeviceName(const std::string& name, Failure* failure) {
     return refuse(failure, "--device is " + name + ", which is no Vulkan device; this command takes one");
 }
 
-bool refusePlan(const RopePlan& plan, const rope::Device& device, Failure* failure) {
-    std::string text = plan.reason.text;
-    const size_t advice = text.find("; make them even, or enable"); // what a program would do
-    if ((device.limits().enabled & ROPE_ENABLED_STORAGE_16) == 0 && advice != text.npos)
-        text.replace(advice, text.npos, ", which this device cannot store; --device cpu can");
-    return refuse(failure, text);
-}
-
 bool SlotBuffers::reserve(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error) {
     return per_slot[slot].size() >= bytes || device->makeBuffer(bytes, &per_slot[slot], error);
 }

@@ -32,9 +32,6 @@ struct SlotBytes {
     }
 };
 
-// Refuses with a plan's reason. Where the device lacks 16-bit storage, the sentence says who can.
-bool refusePlan(const RopePlan& plan, const rope::Device& device, Failure* failure);
-
 // The buffers of one device serve many runs; each is as long as the longest run yet.
 struct SlotBuffers {
     rope::Buffer per_slot[ROPE_SLOT_COUNT];

@@ -1,4 +1,5 @@
 """bench/gpu.sh: with programs that only pretend, and in short with the real ones."""
+import json
 import os
 import re
 import shutil
@@ -14,15 +15,22 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "b
 COREUTILS = ["cat", "cp", "date", "dirname", "mkdir", "mktemp", "mv", "rm", "sleep", "tail", "tr"]
 DEVICE = '{\n  "device": {\n    "name": "Pretender 9 (tm)",\n    "driver": "words 1.2"\n  }\n}'
 PICTURE = "<svg xmlns='http://www.w3.org/2000/svg'/>"
-# vkrope: a failing command says so; --json is asked for the device, --plot for the picture.
+# vkrope: a failing command says so; --json is asked for the device, and for the picture.
 STUB = f"""#!/bin/bash
 [ "$1" != "${{STUB_FAILS:-nothing}}" ] || {{ echo "$1 broke" >&2; exit 3; }}
 case " $* " in
 *" --json "*) echo '{DEVICE}' && echo "\\"type\\": \\"${{STUB_TYPE:-discrete}}\\"" ;;
-*" --plot "*) while [ "$1" != --plot ]; do shift; done; echo "{PICTURE}" >"$2" ;;
 *) echo "stub: $*" ;;
 esac
 [ "$1" != "${{STUB_HANGS:-nothing}}" ] || {{ echo $$ >hung && exec sleep 600; }}
+"""
+# python3 with matplotlib and vkrope, but without numpy. It draws only what was measured for it.
+PYTHON = f"""#!/bin/bash
+case "$1 $2" in
+"-c import numpy") exit 1 ;;
+"-c "*) [ -d "${{PYTHONPATH%%:*}}/vkrope" ] ;;
+"-m vkrope") [ "$3 $4 $5" = "plot bandwidth --out" ] && [ -s "$7" ] && echo "{PICTURE}" >"$6" ;;
+esac
 """
 TESTS = """#!/bin/bash
 [ "$1" = "--gtest_filter=${STUB_FILTER:-*}-*lavapipe*:*SwiftShader*" ] || exit 9
@@ -75,10 +83,11 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     pretend()
     path = os.path.abspath("path")
     script("--from-build", "build", "--out", "out", path=path, VKROPE_COMMIT="abc123")
-    assert sorted(os.listdir("out")) == ["pretender-9.md", "pretender-9.svg"], os.listdir("out")
+    assert sorted(os.listdir("out")) == ["pretender-9.json", "pretender-9.md"], os.listdir("out")
     report = read("out/pretender-9.md")
     for line in ["# Pretender 9 (tm)", "- driver: words 1.2", "- commit: abc123", "- failed or left out: nothing",
-                 "![Bandwidth over the bytes moved](pretender-9.svg)", "1 tests passed, 0 were skipped, 0 failed, 0 processes ended early",
+                 "no picture was drawn, for which python3 has no vkrope or no matplotlib: python3 -m vkrope plot bandwidth draws the .json",
+                 "1 tests passed, 0 were skipped, 0 failed, 0 processes ended early",
                  "left out: there is no python3 with numpy", "stub: check --quick"]:
         assert line in report.splitlines(), f"{line} is not in {report}"
     lengths = "1,8,32,128,512,4096,32768"
@@ -92,7 +101,22 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     assert "stub: bench --rounds 21 --bounds-checks --source rows,table,inline --element f32,f16,bf16 --place in-place" in report, report
     assert "stub: bench --rounds 21 --bounds-checks --fused --only qwen3 --tokens 1,32,512,4096" in report, report
     assert os.path.abspath(".") not in report, "a report has no paths of the machine"
-    assert read("out/pretender-9.svg").strip() == PICTURE
+
+
+@test
+def gpu_script_draws_where_python_can():
+    script("--help")
+    pretend()
+    path = os.path.abspath("path")
+    write_program("path/python3", PYTHON)
+    for drawn in [False, True]:
+        script("--from-build", "build", "--out", "out", "--steps", "picture", path=path)
+        names = [f"pretender-9-picture.{ending}" for ending in (["json", "md", "svg"] if drawn else ["json", "md"])]
+        assert sorted(os.listdir("out")) == names, os.listdir("out")
+        assert ("![Bandwidth over the bytes moved](pretender-9-picture.svg)\n" in read("out/" + names[1])) == drawn
+        os.makedirs("build/python/vkrope", exist_ok=True)
+    assert read("out/" + names[2]).strip() == PICTURE
+    assert json.loads(read("out/" + names[0]).split("\n\"type\"")[0])["device"]["name"] == "Pretender 9 (tm)"
 
 
 @test
@@ -228,8 +252,9 @@ def gpu_script_leaves_a_report_of_a_device():
         sys.exit(77)
     script("--from-build", build, "--short", "--device", found[-1], "--out", "out")
     names = sorted(os.listdir("out"))
-    assert len(names) == 2 and names[0].endswith(".md") and names[1] == names[0].replace(".md", ".svg"), names
-    report = read(os.path.join("out", names[0]))
+    drawn = "no picture was drawn" not in read(os.path.join("out", names[1]))
+    assert [os.path.splitext(name)[1] for name in names] == [".json", ".md", ".svg"][:2 + drawn], names
+    report = read(os.path.join("out", names[1]))
     assert "- failed or left out: nothing" in report and report.count("| done |") == 10, report
     assert re.search(r"\n[1-9]\d* tests passed, \d+ were skipped, 0 failed, 0 processes ended early\n", report), report
     for words in ["bits equal to the CPU's: yes", "none missed", "out-of-place", "FillBuffer", "unfused", "empty us", "sum"]:
@@ -239,4 +264,7 @@ def gpu_script_leaves_a_report_of_a_device():
     for source in ["rows", "table", "inline"]:
         for element in ["f32", "f16", "bf16"]:
             assert len(re.findall(rf"^ +(?:1|32) +{element} +{source} +[0-9.]+ ", rotations, re.M)) == 4, f"{element} {source}"
-    xml.etree.ElementTree.parse(os.path.join("out", names[1]))
+    rows = json.loads(read(os.path.join("out", names[0])))["rows"]
+    assert [(row["tokens"], row["element"], row["place"]) for row in rows] == [(1, "f32", "out-of-place"), (32, "f32", "out-of-place")], rows
+    if drawn:
+        xml.etree.ElementTree.parse(os.path.join("out", names[2]))

@@ -32,7 +32,6 @@ def answers_say_which_layers_they_are_for():
         assert run(*table, "--device", "reference")[1] == f"vkrope table: note: {line}\n"
         rotation = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy"]
         assert run(*rotation, "--device", "reference")[1] == f"vkrope rotate: note: {line}\n"
-        assert run("plot", "ladder", "--config", "config.json", "-o", "o.svg")[1].endswith(f": {line}\n")
     write(dict(model_type="llama", num_hidden_layers=32))
     assert len(run("frequencies", "--config", "config.json")[0].splitlines()) == 3 + 64
     assert run("table", "--config", "config.json", "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy", "--device",

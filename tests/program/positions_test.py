@@ -2,7 +2,7 @@ import os
 
 import numpy as np
 
-from model import (angles, axes_of, axis_angles, expect_close, frequencies, random, rotate, rotate_both, sinusoids,
+from model import (angles, axes_of, axis_angles, expect_close, frequencies, random, rotate, rotate_both,
                    widen)
 from program import devices, expect_refusal, run, test
 
@@ -33,14 +33,6 @@ def int64_beyond_int32_is_no_position():
         assert errors.count("\n") == 1 and "7 of 16 positions are beyond int32" in errors, errors
         got = np.load("c.npy"), np.load("s.npy")
         assert (got[0][beyond] == 1).all() and (got[1][beyond] == 0).all() and np.abs(got[0] - cos).max() < 1.2e-7
-        x = random((2, 8, 64))
-        np.save("x.npy", x)
-        _, errors = run("add-positions", "--positions", "p.npy", "--x", "x.npy", "--out", "o.npy", "--outside", "pass",
-                        "--device", device)
-        assert errors.count("\n") == 1 and "7 of 16 tokens have positions beyond int32; they" in errors, errors
-        assert np.array_equal(np.load("o.npy")[beyond], x[beyond])
-        wanted = widen(x) + np.where(beyond[..., None], 0, sinusoids(np.where(beyond, 0, positions), 64))
-        expect_close(np.load("o.npy"), wanted, "f32", device)
 
 
 @test
@@ -78,13 +70,11 @@ def positions_beyond_int32_are_refused():
     np.save("f.npy", frequencies(10000, 32))
     np.save("p.npy", np.array([[7, 1, 3, 2], [1, 2, FAR[0], FAR[1]]]))
     np.save("q.npy", random((2, 4, 2, 32)))
-    np.save("x.npy", random((2, 4, 32)))
     given = ["--positions", "p.npy", "--device", "cpu"]
     sentence = "--positions has 2147483648 for token 2 of sequence 1, outside int32, -2147483648 to 2147483647; --outside pass"
     before = sorted(os.listdir("."))
     for command in (["rotate", "--frequencies", "f.npy", "--q", "q.npy", "--q-out", "o.npy", "--source", "inline"],
                     ["rotate", "--frequencies", "f.npy", "--q", "q.npy", "--q-out", "o.npy", "--source", "table"],
-                    ["table", "--frequencies", "f.npy", "--cos", "o.npy", "--sin", "o2.npy"],
-                    ["add-positions", "--x", "x.npy", "--out", "o.npy"]):
+                    ["table", "--frequencies", "f.npy", "--cos", "o.npy", "--sin", "o2.npy"]):
         expect_refusal(command[0], [*command, *given], sentence, before)
     run("rotate", "--frequencies", "f.npy", "--q", "q.npy", "--q-out", "o.npy", *given, "--skip-last", "2")

@@ -14,6 +14,7 @@ SPOILED = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
 RUN_SPOILED = " ".join(f"'{word}'" for word in [*RUNNER, SPOILED])
 WHOLE = os.environ.get("VKROPE_TEST_WHOLE", "0") != "0"
 TESTS = {}
+NO_COMMANDS = ["rotat", "permute", "plot", "add-positions", "bias"]
 
 
 def name_of(function):
@@ -74,7 +75,7 @@ def expect_refusal(what, arguments, sentence, before):
     assert done.returncode == 2, f"{what}: exit status {done.returncode}: {done.stderr}"
     assert done.stdout == "", f"{what}: {done.stdout}"
     assert done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), f"{what}: {done.stderr}"
-    command = "vkrope " + arguments[0] if arguments and arguments[0] != "rotat" else "vkrope"
+    command = "vkrope " + arguments[0] if arguments and arguments[0] not in NO_COMMANDS else "vkrope"
     assert done.stderr.startswith(command + ": "), f"{what}: {done.stderr}"
     assert sentence in done.stderr, f"{what}: '{sentence}' is not in: {done.stderr}"
     assert sorted(os.listdir(".")) == before, f"{what}: left {set(os.listdir('.')) - set(before)}"

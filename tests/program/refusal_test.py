@@ -1,9 +1,10 @@
 import os
+import shlex
 
 import numpy as np
 
 from model import frequencies, random, write_config
-from program import expect_refusal, run, test
+from program import COMMAND, expect_refusal, run, test
 
 
 def write_hostile_files():
@@ -122,11 +123,6 @@ def nonsense():
         ("output is a device", but(q_out="/dev/null"), "/dev/null"),
         ("table to one file", table[:-1] + ["o.npy"], "same file"),
         ("table of too much", table[:4] + ["0:1073741824"] + table[5:], "GiB"),
-        ("permute heads", ["permute", "--to", "half", "--heads", "3", "rank2.npy", "-o", "o.npy"], "[4, 64]"),
-        ("permute head", ["permute", "--to", "half", "--head-dim", "3", "rank2.npy", "-o", "o.npy"], "--head-dim 3"),
-        ("permute without heads", ["permute", "--to", "half", "rank2.npy", "-o", "o.npy"], "--head-dim their size"),
-        ("permute part", ["permute", "--to", "half", "--heads", "1", "--rotary-dim", "8", "rank2.npy", "-o", "o.npy"], "8"),
-        ("permute to nothing", ["permute", "--to", "full", "--heads", "1", "rank2.npy", "-o", "o.npy"], "full"),
         ("check of the reference", ["check", "--device", "reference"], "reference"),
         ("check of the CPU", ["check", "--device", "cpu"], "--device is cpu"),
     ]
@@ -151,7 +147,6 @@ def values_are_refused_in_words():
     before = sorted(os.listdir("."))
     rotation = ["rotate", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy"]
     config = ["frequencies", "--config", "config.json"]
-    permute = ["permute", "--to", "half", "q.npy", "-o", "o.npy"]
     length = "--length takes a whole number of positions from 1 to 9007199254740992, not "
     cases = [
         (config + ["--length", "x"], length + "'x'"), (config + ["--length", "1.5"], length + "'1.5'"),
@@ -166,11 +161,8 @@ def values_are_refused_in_words():
         (rotation + ["--frequencies", "f.npy", "--scale", "big"], "--scale takes a number from"),
         (rotation + ["--frequencies", "f.npy", "--scale", "inf"], "--scale takes a number from"),
         (rotation + ["--frequencies", "f.npy", "--rotary-offset", "x"], "--rotary-offset takes a whole number"),
-        (permute + ["--heads", "two"], "--heads takes a whole number"),
-        (permute + ["--heads", "1", "--rotary-offset", "1e3"], "--rotary-offset takes a whole number"),
-        (["plot", "arrows", "--config", "config.json", "--pair", "x", "-o", "o.svg"], "--pair takes a whole number"),
-        (permute[:3] + ["", "--heads", "1", "-o", "o.npy"], "weights is empty"), (["check", "--device", ""], "--device is"),
-        (["plot", "arrows", "--config", "", "-o", "o.svg"], "--config is empty"),
+        (rotation + ["--frequencies", "f.npy", "--rotary-offset", "1e3"], "--rotary-offset takes a whole number"),
+        (["check", "--device", ""], "--device is"), (["models", ""], "name is empty"),
     ]
     for name in ["--config", "--layer-type", "--length", "--rotary-dim", "--npy"]:
         cases.append((config + [name, ""], name + " is empty; it takes a value") if name != "--config" else
@@ -181,3 +173,58 @@ def values_are_refused_in_words():
         expect_refusal(" ".join(arguments[:1] + arguments[-2:]), arguments, sentence, before)
     assert run(*config, "--length", "1e6") == run(*config)
     assert run(*config, "--rotary-dim", "010")[0].startswith("rule default, rotary_dim 10 ")
+
+
+@test
+def what_went_to_python_is_refused_with_the_way():
+    write_config()
+    np.save("q.npy", random((1, 4, 2, 64)))
+    np.savez("q.npz", q=random((1, 4, 2, 64)))
+    before = sorted(os.listdir("."))
+    for command, way in [("permute", "python -m vkrope permute"), ("plot", "python -m vkrope plot"),
+                         ("add-positions", "vkrope.Device.add"), ("bias", "vkrope.Device.bias")]:
+        for more in [[], ["--help"], ["--to", "half", "q.npy", "-o", "o.npy"]]:
+            expect_refusal(command, [command, *more], f"{command} is in the Python package: {way}\n", before)
+    rotation = {"--config": "config.json", "--positions": "0:4", "--q": "q.npy", "--q-out": "o.npy"}
+    given = {"--cos": "q.npy", "--sin": "q.npy", "--q": "q.npy", "--q-out": "o.npy"}
+    table = {"--config": "config.json", "--positions": "0:4", "--cos": "o.npy", "--sin": "o2.npy"}
+    for command, options, option in [("rotate", rotation, "--positions"), ("rotate", rotation, "--q"), ("rotate", rotation, "--q-out"),
+                                     ("rotate", {**rotation, "--k-out": "o2.npy"}, "--k"),
+                                     ("rotate", {**rotation, "--k": "q.npy"}, "--k-out"),
+                                     ("rotate", given, "--cos"), ("table", table, "--cos"), ("table", table, "--sin"),
+                                     ("table", {"--positions": "0:4", "--cos": "o.npy", "--sin": "o2.npy"}, "--frequencies"),
+                                     ("table", {"--config": "config.json", "--positions": "0:4", "--format": "split"}, "--out"),
+                                     ("frequencies", {"--config": "config.json"}, "--npy")]:
+        for file in ["q.npz", "q.npz:q", "none.safetensors", "m.safetensors:a.q", "model.safetensors.index.json:a.q"]:
+            arguments = [word for pair in {**options, option: file}.items() for word in pair]
+            expect_refusal(f"{option} of {command}", [command, *arguments],
+                           f"{option} is {file}; arrays are .npy files here, and python -m vkrope takes .npz and .safetensors\n",
+                           before)
+
+
+def refused_in_little_memory(arguments, sentence, mebibytes=100):
+    said = run(shell=f"ulimit -v {1024 * mebibytes}; {shlex.join([*COMMAND, *arguments])}", status=2)[1]
+    assert sentence in said and said.count("\n") == 1, said
+
+
+@test
+def arrays_are_judged_before_they_are_read():
+    write_config()
+    np.save("q.npy", random((1, 4, 2, 64)))
+
+    def sparse(dtype, *shape):
+        array = np.lib.format.open_memmap("large.npy", "w+", dtype, shape)
+        array.flush()
+        return "large.npy"
+
+    rotation = ["rotate", "--config", "config.json", "--positions", "0:4", "--q-out", "o.npy", "--device", "cpu", "--q"]
+    many = 1 << 28
+    refused_in_little_memory(rotation + [sparse("f8", 1, 4, 2, many)], "holds float64")
+    refused_in_little_memory(rotation + [sparse("f4", many)], "it must have rank 4")
+    refused_in_little_memory(["rotate", "--frequencies", sparse("f8", many), *rotation[3:], "q.npy"], "at most 4096")
+    refused_in_little_memory(["rotate", "--cos", sparse("f4", many // 8, 4, 2, 1), "--sin", "q.npy", *rotation[5:], "q.npy"],
+                             "it must be [max positions, pairs]")
+    given = [*rotation[:3], *rotation[5:], "q.npy", "--positions"]
+    refused_in_little_memory(given + [sparse("i8", many)], f"{many} positions")
+    refused_in_little_memory(given + [sparse("u2", many)], "holds uint16")
+    run(*rotation, "q.npy")

@@ -223,3 +223,30 @@ def chunks_hold_halves_of_their_own():
             arguments += ["--pairing", pairing] + (["--pairing-out", out] if out else [])
             rotate_both(str(arguments), arguments, q, k, lambda x: rotate(x, cos, sin, pairing, out, 4, chunk=chunk),
                         "f32")
+
+
+@test
+def rank_3_is_told_apart_by_its_order():
+    write_config()
+    cos, sin = (a[None] for a in angles(np.arange(5), frequencies()))
+    one_head = (3, 5, 64), lambda x: x[:, :, None], lambda x: x[:, :, 0]
+    for order, shape, to_bshd, back in [("shd", (5, 3, 64), lambda x: x[None], lambda x: x[0]),
+                                        ("hsd", (3, 5, 64), lambda x: x.swapaxes(0, 1)[None],
+                                         lambda x: x[0].swapaxes(0, 1)),
+                                        ("bsd", *one_head), (None, *one_head), ("bhsd", *one_head)]:
+        q, bits = random(shape), set()
+        np.save("q.npy", q)
+        wanted = back(rotate(to_bshd(widen(q)), cos, sin))
+        for device in devices():
+            run("rotate", "--config", "config.json", "--positions", "0:5", "--q", "q.npy", "--q-out", "o.npy",
+                "--device", device, *(["--order", order] if order else []))
+            expect_close(np.load("o.npy"), wanted, "f32", f"{order} on {device}")
+            if device != "reference":
+                bits.add(np.load("o.npy").tobytes())
+        assert len(bits) == 1, order
+    np.save("q4.npy", random((1, 5, 3, 64)))
+    rotation = ["rotate", "--config", "config.json", "--positions", "0:5", "--q-out", "o.npy"]
+    expect_refusal("rank 4", rotation + ["--q", "q4.npy", "--order", "shd"], "--order shd is of rank 3",
+                   sorted(os.listdir(".")))
+    np.save("q2.npy", random((5, 64)))
+    expect_refusal("rank 2", rotation + ["--q", "q2.npy"], "--order shd or hsd", sorted(os.listdir(".")))

@@ -3,7 +3,6 @@
 #include "program/bench/report.hpp"
 #include "program/bench/tune.hpp"
 #include "program/option_values.hpp"
-#include "program/output.hpp"
 #include "program/progress.hpp"
 #include "program/target.hpp"
 #include "program/tool.hpp"
@@ -28,7 +27,7 @@ using measure::BenchDevice;
 using measure::RotationCase;
 
 struct BenchOptions {
-    std::string device, only, plot, tuning;
+    std::string device, only, tuning;
     TimingOptions timing;
     CaseOptions cases;
     uint32_t rounds = 0, batch = 0, packed = 0;
@@ -41,8 +40,7 @@ bool checkTuneOptions(const BenchOptions& options, Failure* failure) {
         {"--table", options.tables},           {"--fused", options.fused},
         {"--encodings", options.encodings},    {"--costs", options.costs},
         {"--tuning", !options.tuning.empty()}, {"--only", !options.only.empty()},
-        {"--plot", !options.plot.empty()},     {"--batch", options.batch != 0},
-        {"--packed", options.packed != 0}};
+        {"--batch", options.batch != 0},       {"--packed", options.packed != 0}};
     for (const auto& option : given) {
         if (option.second)
             return refuse(failure, std::string(option.first) + " does not go with --tune; leave one out");
@@ -56,7 +54,6 @@ bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
                                                   {"--pairing", !options.cases.pairings.empty()},
                                                   {"--place", !options.cases.places.empty()},
                                                   {"--source", !options.cases.sources.empty()},
-                                                  {"--plot", !options.plot.empty()},
                                                   {"--tuning", !options.tuning.empty()},
                                                   {"--batch", options.batch != 0},
                                                   {"--packed", options.packed != 0},
@@ -69,9 +66,7 @@ bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
     }
     if (options.batch != 0 && options.packed != 0)
         return refuse(failure, "--batch and --packed are two layouts of sequences; give one of them");
-    if (!checkDeviceName(options.device, failure)) return false;
-    const std::vector<PathOption> plot = {{"--plot", options.plot, "", PathOption::Holds::drawing}};
-    return options.plot.empty() || checkPaths({}, plot, failure);
+    return checkDeviceName(options.device, failure);
 }
 
 // ---- Measuring -----------------------------------------------------------------------------------------------------
@@ -163,8 +158,7 @@ Measurement encodingMeasurement(const measure::EncodingKind& kind, uint32_t size
 }
 
 std::vector<Measurement> measurementsOf(const BenchOptions& options) {
-    const measure::CaseChoices choices =
-        choicesOf(options.cases, options.plot.empty() ? kDefaultChoices : kPlotChoices);
+    const measure::CaseChoices choices = choicesOf(options.cases, kDefaultChoices);
     std::vector<Measurement> measurements;
     if (options.rotations()) {
         for (RotationCase c : measure::casesOf(choices)) {
@@ -335,11 +329,9 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
     }
     const auto wrong =
         std::count_if(rows.begin(), rows.end(), [](const BenchRow& row) { return row.wrong || row.failed; });
-    if (wrong != 0)
-        return fail(failure, std::to_string(wrong) + " of " + std::to_string(rows.size()) +
-                                 " cases were wrong or failed; their rows say why, and vkrope check says more");
-    return options.plot.empty() ||
-           writeText({"--plot", options.plot, ""}, rope::drawChart(bandwidthChart(info.name, rows)), failure);
+    return wrong == 0 ||
+           fail(failure, std::to_string(wrong) + " of " + std::to_string(rows.size()) +
+                             " cases were wrong or failed; their rows say why, and vkrope check says more");
 } catch (const std::invalid_argument& refused) {
     return refuse(failure, refused.what());
 }
@@ -366,7 +358,6 @@ const char kBenchFooter[] =
     "Exit status 1 where results are wrong.\n\n"
     "examples:\n"
     "  vkrope bench --tokens 1,32 --element f16\n"
-    "  vkrope bench --tokens 1,32,512 --element f32 --plot bandwidth.svg\n"
     "  vkrope bench --tune --tokens 1,64 --element f32\n"
     "  vkrope bench --costs";
 
@@ -396,10 +387,7 @@ RunCommand addBenchCommand(CLI::App* app) {
     app->add_option("--only", options->only, "those measurements alone whose names have this in them, as kv_q8_0");
     app->add_flag("--tune", options->tune, "instead, try how the device's threads are best cut");
     app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
-    app->add_flag("--json", options->json, "as JSON");
-    app->add_option(
-        "--plot", options->plot,
-        "the .svg to draw bandwidth over bytes to; without --place out-of-place, without --tokens all lengths");
+    app->add_flag("--json", options->json, "as JSON, which python -m vkrope plot bandwidth draws");
     app->footer(kBenchFooter);
     return [options](Failure* failure) { return runBench(*options, failure); };
 }

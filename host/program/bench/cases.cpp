@@ -59,8 +59,6 @@ bool readTuningNumbers(const std::string& text, uint32_t three[3]) {
 
 const CaseChoices kDefaultChoices = {kLlama,    {ROPE_PAIRING_HALF},  {false, true},
                                      kElements, {ROPE_SOURCE_INLINE}, {1, 32, 512, 4096}};
-const CaseChoices kPlotChoices = {kLlama,    {ROPE_PAIRING_HALF},  {true},
-                                  kElements, {ROPE_SOURCE_INLINE}, measure::tokenCounts()};
 const CaseChoices kTuneChoices = {kLlama,
                                   {ROPE_PAIRING_HALF},
                                   {false},

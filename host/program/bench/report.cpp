@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
-#include <set>
 
 namespace tool {
 
@@ -166,67 +164,6 @@ Json rowJson(const BenchRow& row) {
         comparisons.push_back(one);
     }
     return result;
-}
-
-// ---- A picture -----------------------------------------------------------------------------------------------------
-
-namespace {
-
-// Maps numbers of bytes to the highest bandwidth measured at so many; a line is drawn from the fewest bytes on.
-using BandwidthPoints = std::map<double, double>;
-
-void addPoint(double bytes, double seconds, BandwidthPoints* points) {
-    if (std::isnan(seconds)) return;
-    double& y = (*points)[bytes * 1e-6];
-    y = std::max(y, bytes / seconds * 1e-9);
-}
-
-rope::ChartLine chartLine(const std::string& name, const BandwidthPoints& points, bool dashed) {
-    rope::ChartLine line = {name, {}, {}, dashed};
-    for (const auto& point : points) {
-        line.x.push_back(point.first);
-        line.y.push_back(point.second);
-    }
-    return line;
-}
-
-// Names a row by the labels in which rows differ. The length is left out because it lies on an axis; the element is
-// always named.
-std::string rowName(const BenchRow& row, const std::vector<BenchRow>& rows) {
-    std::string name;
-    for (const auto& label : row.labels.items()) {
-        std::set<std::string> values;
-        for (const BenchRow& other : rows) values.insert(labelText(other.labels[label.key()]));
-        if (label.key() != "tokens" && (values.size() > 1 || label.key() == "element"))
-            name += (name.empty() ? "" : ", ") + labelText(label.value());
-    }
-    return name;
-}
-
-} // namespace
-
-rope::Chart bandwidthChart(const std::string& device, const std::vector<BenchRow>& rows) {
-    rope::Chart chart = {"Bandwidth of the rotation, " + device, "MB read and written", "GB/s", true, true, {}};
-    std::vector<std::string> names; // in the order of the rows
-    std::map<std::string, BandwidthPoints> lines;
-    std::map<std::string, BandwidthPoints> limits;
-    for (const BenchRow& row : rows) {
-        if (!row.untimed_reason.empty()) continue;
-        const std::string name = rowName(row, rows);
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-        addPoint(row.bytes, row.seconds.median, &lines[name]);
-        const std::pair<const char*, const BenchRow::Comparison*> comparisons[] = {
-            {"the fastest copy kernel", row.fastestCopy()},
-            {"vkCmdCopyBuffer", row.find("CopyBuffer")},
-            {"negated in place", row.find("negate")}};
-        for (const auto& comparison : comparisons) {
-            if (comparison.second != nullptr)
-                addPoint(row.bytes, comparison.second->seconds.median, &limits[comparison.first]);
-        }
-    }
-    for (const std::string& name : names) chart.lines.push_back(chartLine(name, lines[name], false));
-    for (const auto& limit : limits) chart.lines.push_back(chartLine(limit.first, limit.second, true));
-    return chart;
 }
 
 } // namespace tool

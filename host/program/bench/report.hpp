@@ -1,8 +1,7 @@
-// The rows that `vkrope bench` has measured, written as lines of a table, as JSON and as a picture.
+// The rows that `vkrope bench` has measured, written as lines of a table and as JSON.
 #pragma once
 
 #include "bench/harness/round_robin.hpp"
-#include "program/commands/chart.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -40,8 +39,5 @@ struct BenchRow {
 void printRow(const BenchRow& row, const BenchRow* above);
 Json rowJson(const BenchRow& row);
 void printClockReport(const measure::ClockReport& report); // one line if the clock moved
-
-// Draws bandwidth over the bytes moved; the rows are rotations.
-rope::Chart bandwidthChart(const std::string& device, const std::vector<BenchRow>& rows);
 
 } // namespace tool

@@ -27,7 +27,7 @@ bool readWords(const std::string& path, std::vector<uint32_t>* words, Failure* f
                                    " bytes, and a module is of whole words of 4, and of 2^28 bytes at most");
     }
     words->resize(static_cast<size_t>(file.size()) / 4);
-    return file.read(0, words->data(), static_cast<size_t>(file.size()), &problem) ||
+    return file.read(words->data(), static_cast<size_t>(file.size()), &problem) ||
            refuse(failure, path + ": " + problem);
 }
 

@@ -4,7 +4,6 @@
 #include "program/commands/axes.hpp"
 #include "program/commands/positions.hpp"
 #include "program/config_file.hpp"
-#include "program/files/array_file.hpp"
 #include "program/files/arrays.hpp"
 #include "program/option_values.hpp"
 

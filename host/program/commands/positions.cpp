@@ -1,6 +1,5 @@
 // This file reads --positions: a range, or an array.
 #include "program/commands/positions.hpp"
-#include "program/files/array_file.hpp"
 #include "program/files/arrays.hpp"
 
 #include <CLI/CLI.hpp>
@@ -183,8 +182,7 @@ bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch,
     if (isRange(text, &first, &last))
         return takeRange(text, first, last, positions, failure) && (!check || check(failure));
     std::error_code ignored;
-    if (text.find(".npy") == text.npos && arrayPathOf(text).kind == ArrayPath::Kind::npy &&
-        !std::filesystem::exists(text, ignored)) {
+    if (text.find(".npy") == text.npos && whyNoNpy(text).empty() && !std::filesystem::exists(text, ignored)) {
         return refuse(failure,
                       "--positions is '" + text + "', which is neither a range first:last, such as 0:4096, nor a file");
     }
@@ -253,10 +251,9 @@ uint64_t countBeyondInt32(const Positions& positions, uint32_t first, uint32_t l
     return count;
 }
 
-bool checkInTable(const Positions& positions, uint32_t first, uint32_t last, const char* table, int64_t first_row,
-                  uint32_t rows, Failure* failure) {
-    const std::string where = "the " + std::to_string(rows) + " rows of " + table + ", of the positions";
-    return checkBounds(positions, first, last, where, first_row, first_row + rows - 1, failure);
+bool checkInTable(const Positions& positions, uint32_t first, uint32_t last, uint32_t rows, Failure* failure) {
+    const std::string where = "the " + std::to_string(rows) + " rows of --cos and --sin, of the positions";
+    return checkBounds(positions, first, last, where, 0, int64_t{rows} - 1, failure);
 }
 
 bool checkInInt32(const Positions& positions, uint32_t first, uint32_t last, Failure* failure) {

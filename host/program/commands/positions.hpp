@@ -43,10 +43,9 @@ uint64_t countBeyondInt32(const Positions& positions, uint32_t first, uint32_t l
 // --outside: what is done with positions for which there is no row, or which int32 does not hold.
 void addOutside(CLI::App* app, std::string* outside, const char* what_passes);
 
-// Both refuse the first position of the tokens from `first` on and below `last` that is outside: a table has rows of
-// the positions from `first_row` on, and `table` names its option.
-bool checkInTable(const Positions& positions, uint32_t first, uint32_t last, const char* table, int64_t first_row,
-                  uint32_t rows, Failure* failure);
+// Both refuse the first position of the tokens from `first` on and below `last` that is outside: the table of --cos and
+// --sin has rows of the positions from 0 on.
+bool checkInTable(const Positions& positions, uint32_t first, uint32_t last, uint32_t rows, Failure* failure);
 bool checkInInt32(const Positions& positions, uint32_t first, uint32_t last, Failure* failure);
 
 } // namespace tool

@@ -1,6 +1,5 @@
 // vkrope rotate: rotates Q and K.
 #include "program/commands/rotate_run.hpp"
-#include "program/files/array_file.hpp"
 #include "program/format_names.hpp"
 #include "program/option_values.hpp"
 #include "program/output.hpp"
@@ -92,9 +91,7 @@ void addFileOptions(CLI::App* app, RotateOptions* options) {
     cos->needs(sin)->excludes(app->get_option("--config"))->excludes(app->get_option("--frequencies"));
     sin->needs(cos);
     app->add_option("--q", options->q, "an array in the order of --order")->required();
-    app->add_option("--q-out", options->q_out,
-                    "the file to write, of the same shape; a .safetensors that holds other tensors is refused")
-        ->required();
+    app->add_option("--q-out", options->q_out, "the file to write, of the same shape")->required();
     CLI::Option* k = app->add_option("--k", options->k, "K beside Q, with heads of its own");
     CLI::Option* k_out = app->add_option("--k-out", options->k_out, "the file to write");
     k->needs(k_out);
@@ -172,7 +169,7 @@ RunCommand addRotateCommand(CLI::App* app) {
     addFileOptions(app, options.get());
     addSkipOptions(app, options.get());
     addChoiceOptions(app, options.get());
-    app->footer(kArrayFilesHelp + std::string(kRotateExample));
+    app->footer(kRotateExample);
     return [options](Failure* failure) { return runRotate(*options, failure); };
 }
 

@@ -157,9 +157,9 @@ bool readTokenPositions(const RotateOptions& options, RotateRequest* request, Fa
     padSkippedTokens(d.tokens, d.rotation.skip_first, d.rotation.skip_last, &positions);
     const uint32_t last = d.tokens - d.rotation.skip_last;
     const bool given = d.rotation.source == ROPE_SOURCE_TABLE && !options.cos.empty();
-    if (options.outside != "pass" && !(given ? checkInTable(positions, d.rotation.skip_first, last, "--cos and --sin",
-                                                            0, d.rotation.rows.count, failure)
-                                             : checkInInt32(positions, d.rotation.skip_first, last, failure)))
+    if (options.outside != "pass" &&
+        !(given ? checkInTable(positions, d.rotation.skip_first, last, d.rotation.rows.count, failure)
+                : checkInInt32(positions, d.rotation.skip_first, last, failure)))
         return false;
     request->without_position =
         countBeyondInt32(positions, d.rotation.skip_first, last) * (positions.batch == 0 ? d.batch : 1);

@@ -47,7 +47,7 @@ bool makeRows(const RotateRequest& request, std::vector<float>* rows, Failure* f
 bool rotateOnDevice(rope::Device* device, RotateRequest* request, RotateResult* result, Failure* failure) {
     RopeRotateDescription& d = request->description;
     std::vector<RopePlan> plans(1);
-    if (ropePlanRotate(&d, &device->limits(), &plans[0]) != ROPE_SUCCESS) return refusePlan(plans[0], *device, failure);
+    if (ropePlanRotate(&d, &device->limits(), &plans[0]) != ROPE_SUCCESS) return refuse(failure, plans[0].reason.text);
     SlotBytes slots;
     slots.set(ROPE_SLOT_POSITIONS, request->positions.values);
     slots.set(ROPE_SLOT_ROWS, request->given_rows);
@@ -60,7 +60,7 @@ bool rotateOnDevice(rope::Device* device, RotateRequest* request, RotateResult* 
             plans.insert(plans.begin(), RopePlan());
             const RopeTableDescription table = rowsOfRotation(*request);
             if (ropePlanTable(&table, &device->limits(), &plans[0]) != ROPE_SUCCESS)
-                return refusePlan(plans[0], *device, failure);
+                return refuse(failure, plans[0].reason.text);
         }
     }
     const RopeSlot q = d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;

@@ -1,7 +1,6 @@
 // vkrope table: makes the cos and sin of every position and pair.
 #include "program/commands/encoding.hpp"
 #include "program/commands/positions.hpp"
-#include "program/files/array_file.hpp"
 #include "program/files/arrays.hpp"
 #include "program/output.hpp"
 #include "program/progress.hpp"
@@ -201,7 +200,7 @@ RunCommand addTableCommand(CLI::App* app) {
                     "exact, or compatible: the float32 product that PyTorch forms; without it exact")
         ->check(CLI::IsMember({"exact", "compatible"}));
     app->add_option("--device", options->device, kDeviceHelp);
-    app->footer(kArrayFilesHelp + std::string(kTableExample));
+    app->footer(kTableExample);
     return [options](Failure* failure) { return runTable(*options, failure); };
 }
 

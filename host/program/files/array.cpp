@@ -12,9 +12,7 @@ const char* npyTypeName(NpyArray::Type type) { return arrayTypeOf(type).name; }
 
 bool countArrayBytes(const std::vector<uint64_t>& shape, NpyArray::Type type, uint64_t* bytes) {
     constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-    const uint64_t bits = arrayTypeOf(type).bits;
-    const uint64_t unit = bits % 8 == 0 ? bits / 8 : bits; // bytes, or bits
-    uint64_t product = unit;
+    uint64_t product = arrayTypeOf(type).bytes;
     bool empty = false;
     for (const uint64_t dimension : shape) {
         empty = empty || dimension == 0;
@@ -23,17 +21,15 @@ bool countArrayBytes(const std::vector<uint64_t>& shape, NpyArray::Type type, ui
             product *= dimension;
         }
     }
-    if (empty) product = 0;
-    if (bits % 8 != 0 && product % 8 != 0) return false;
-    *bytes = bits % 8 == 0 ? product : product / 8;
+    *bytes = empty ? 0 : product;
     return true;
 }
 
-size_t NpyArray::elementBytes() const { return arrayTypeOf(type).bits / 8u; }
+size_t NpyArray::elementBytes() const { return arrayTypeOf(type).bytes; }
 
 uint64_t NpyArray::count() const {
     uint64_t bytes = 0;
-    return countArrayBytes(shape, type, &bytes) ? bytes * 8 / arrayTypeOf(type).bits : 0;
+    return countArrayBytes(shape, type, &bytes) ? bytes / elementBytes() : 0;
 }
 
 bool hostIsLittleEndian() {
@@ -49,13 +45,6 @@ void swapArrayBytes(NpyArray* array) {
         const auto first = array->data.begin() + static_cast<ptrdiff_t>(i);
         std::reverse(first, first + static_cast<ptrdiff_t>(together));
     }
-}
-
-const std::string* findTwice(std::vector<const std::string*>* names) {
-    std::sort(names->begin(), names->end(), [](const std::string* a, const std::string* b) { return *a < *b; });
-    const auto twice = std::adjacent_find(names->begin(), names->end(),
-                                          [](const std::string* a, const std::string* b) { return *a == *b; });
-    return twice == names->end() ? nullptr : *twice;
 }
 
 std::string quotedText(const std::string& text, size_t most) {

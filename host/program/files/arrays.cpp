@@ -1,9 +1,10 @@
-// This file reads the arrays that options name: Q and K, embeddings, learned tables, given cos and sin.
+// This file reads the arrays that options name: Q and K, given cos and sin.
 #include "program/files/arrays.hpp"
-#include "program/files/array_file.hpp"
+#include "program/files/npy.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -37,8 +38,6 @@ bool findElement(const std::string& where, Type type, RopeElement asked, RopeEle
     case Type::u16:
         if (asked == ROPE_ELEMENT_DEFAULT)
             return refuse(failure, holds + "; if these are the bits of bfloat16, say --element bf16");
-        [[fallthrough]];
-    case Type::bf16:
         *element = ROPE_ELEMENT_BF16;
         break;
     default:
@@ -93,33 +92,6 @@ bool takeTensorShape(const std::string& where, const std::string& asked, const r
     return true;
 }
 
-bool takeEmbeddingShape(const std::string& where, const rope::NpyArray& array, Tensor* tensor, Failure* failure) {
-    std::vector<uint64_t> shape = array.shape;
-    if (shape.size() == 2) shape.insert(shape.begin(), 1);
-    const bool counts = shape.size() == 3 && *std::min_element(shape.begin(), shape.end()) > 0 &&
-                        *std::max_element(shape.begin(), shape.end()) <= kMaxCount;
-    if (!counts) {
-        return refuse(failure, where + " has the shape " + shapeText(array) +
-                                   "; it must be [batch, tokens, dim] or [tokens, dim], each from 1 to 2^30");
-    }
-    tensor->batch = static_cast<uint32_t>(shape[0]);
-    tensor->tokens = static_cast<uint32_t>(shape[1]);
-    tensor->heads = 1;
-    tensor->head_dim = static_cast<uint32_t>(shape[2]);
-    return true;
-}
-
-bool takeTableShape(const std::string& where, const std::string& shape, const rope::NpyArray& array, GivenTable* table,
-                    Failure* failure) {
-    if (array.shape.size() != 2 || array.count() == 0 || array.shape[0] > kMaxCount || array.shape[1] > kMaxCount) {
-        return refuse(failure,
-                      where + " has the shape " + shapeText(array) + "; it must be " + shape + ", each from 1 to 2^30");
-    }
-    table->rows = static_cast<uint32_t>(array.shape[0]);
-    table->columns = static_cast<uint32_t>(array.shape[1]);
-    return true;
-}
-
 // Returns all elements as float32, which holds each of them exactly.
 std::vector<float> asFloat32(const rope::NpyArray& array, RopeElement element) {
     std::vector<float> values(static_cast<size_t>(array.count()));
@@ -154,6 +126,25 @@ bool checkSin(const rope::NpyArray& cosines, const rope::NpyArray& sines, Failur
 
 } // namespace
 
+std::string whyNoNpy(const std::string& path) {
+    const std::string file = std::filesystem::path(path).filename().string() + ":";
+    for (const char* ending : {".npz:", ".safetensors:", ".safetensors.index.json:"}) {
+        if (file.find(ending) != file.npos)
+            return "arrays are .npy files here, and python -m vkrope takes .npz and .safetensors";
+    }
+    return "";
+}
+
+bool readArrayFile(const std::string& option, const std::string& path, const ArrayCheck& check, rope::NpyArray* array,
+                   Failure* failure) {
+    const std::string other = whyNoNpy(path);
+    if (!other.empty()) return refuse(failure, option + " is " + path + "; " + other);
+    std::string error;
+    if (!rope::readNpy(path, array, &error, rope::NpyPart::header)) return refuse(failure, option + ": " + error);
+    if (!check(*array, failure)) return false;
+    return rope::readNpy(path, array, &error) || refuse(failure, option + ": " + error);
+}
+
 std::string shapeText(const rope::NpyArray& array) {
     std::string text;
     for (const uint64_t count : array.shape) text += (text.empty() ? "" : ", ") + std::to_string(count);
@@ -161,8 +152,7 @@ std::string shapeText(const rope::NpyArray& array) {
 }
 
 const char kElementHelp[] =
-    "what the arrays hold: f32, f16 or bf16, which is uint16 in an .npy and must be said there; "
-    "without it what they say themselves";
+    "what the arrays hold: f32, f16 or bf16, which is uint16 in an .npy and must be said; without it what they say";
 
 bool fitsMemory(const std::string& what, double bytes, Failure* failure) {
     if (bytes <= memoryBytes()) return true;
@@ -171,7 +161,7 @@ bool fitsMemory(const std::string& what, double bytes, Failure* failure) {
 }
 
 Type typeOf(RopeElement element) {
-    return element == ROPE_ELEMENT_F16 ? Type::f16 : element == ROPE_ELEMENT_BF16 ? Type::bf16 : Type::f32;
+    return element == ROPE_ELEMENT_F16 ? Type::f16 : element == ROPE_ELEMENT_BF16 ? Type::u16 : Type::f32;
 }
 
 bool readTensorFile(const std::string& option, const std::string& path, const std::string& order, RopeElement element,
@@ -182,27 +172,6 @@ bool readTensorFile(const std::string& option, const std::string& path, const st
                takeTensorShape(where, order, header, tensor, why);
     };
     return readArrayFile(option, path, check, &tensor->array, failure);
-}
-
-bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
-                    Failure* failure) {
-    const auto check = [&](const rope::NpyArray& header, Failure* why) {
-        const std::string where = option + ": " + path;
-        return findElement(where, header.type, element, &tensor->element, why) &&
-               takeEmbeddingShape(where, header, tensor, why);
-    };
-    return readArrayFile(option, path, check, &tensor->array, failure);
-}
-
-bool readTable(const std::string& option, const std::string& path, const std::string& shape, RopeElement element,
-               GivenTable* table, Failure* failure) {
-    const auto check = [&](const rope::NpyArray& header, Failure* why) {
-        const std::string where = option + ": " + path;
-        const RopeElement asked = header.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
-        return findElement(where, header.type, asked, &table->element, why) &&
-               takeTableShape(where, shape, header, table, why);
-    };
-    return readArrayFile(option, path, check, &table->array, failure);
 }
 
 bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,

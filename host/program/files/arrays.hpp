@@ -1,13 +1,26 @@
-// Arrays are read as tensors, as tables, or as rows of cos and sin.
+// The arrays that options name: .npy files, read as tensors, or as rows of cos and sin.
 #pragma once
 
 #include "program/files/array.hpp"
 #include "program/tool.hpp"
-#include <string>
-#include <vector>
+
 #include <vkrope/rope.h>
 
+#include <functional>
+#include <string>
+#include <vector>
+
 namespace tool {
+
+// Returns how a refusal ends if the path names a file of several arrays, which the Python package takes; else nothing.
+std::string whyNoNpy(const std::string& path);
+
+// Judges an array by its type and shape, before there is memory for its data.
+using ArrayCheck = std::function<bool(const rope::NpyArray& header, Failure* failure)>;
+
+// Reads the .npy that an option names, if the check finds nothing.
+bool readArrayFile(const std::string& option, const std::string& path, const ArrayCheck& check, rope::NpyArray* array,
+                   Failure* failure);
 
 // Returns a text such as "[2, 5, 64]".
 std::string shapeText(const rope::NpyArray& array);
@@ -30,21 +43,7 @@ struct Tensor {
 bool readTensorFile(const std::string& option, const std::string& path, const std::string& order, RopeElement element,
                     Tensor* tensor, Failure* failure);
 
-// Reads [batch, tokens, dim] or [tokens, dim] as a tensor of one head.
-bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
-                    Failure* failure);
-
 rope::NpyArray::Type typeOf(RopeElement element);
-
-// A given table holds float32, float16 or bfloat16, or uint16 if `element` is bfloat16. `shape` tells in messages what
-// its two axes are: "[positions, dim]".
-struct GivenTable {
-    rope::NpyArray array;
-    RopeElement element = ROPE_ELEMENT_DEFAULT;
-    uint32_t rows = 0, columns = 0;
-};
-bool readTable(const std::string& option, const std::string& path, const std::string& shape, RopeElement element,
-               GivenTable* table, Failure* failure);
 
 struct GivenRows {
     uint32_t batch = 0; // 0: the arrays have no batch axis

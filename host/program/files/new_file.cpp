@@ -1,117 +1,134 @@
 #include "program/files/new_file.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
-
-#ifndef _WIN32
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#endif
+#include <iterator>
+#include <system_error>
 
 namespace rope {
 namespace {
 
 namespace fs = std::filesystem;
 
-const char kStem[] = ".vkrope-new";
-
-std::error_code lastError() { return {errno, std::generic_category()}; }
-
-} // namespace
-
-std::error_code takeUnusedName(const std::string& target, const char* stem, std::string* name,
-                               const std::function<std::error_code(const std::string&)>& take) {
-    constexpr int kTries = 1000;
-    std::error_code failed;
-    for (int i = 0; i < kTries; ++i) {
-        const std::string own = stem + (i == 0 ? "" : std::to_string(i));
-        const std::string candidate = (fs::path(target).parent_path() / own).string();
-        failed = take(candidate);
-        if (!failed) *name = candidate;
-        if (failed != std::errc::file_exists) break;
-    }
-    return failed;
-}
-
-#ifdef _WIN32
-
-std::error_code makeNewFile(const std::string& target, NewFile* file) {
-    return takeUnusedName(target, kStem, &file->name, [file](const std::string& name) {
-        errno = 0;
-        file->stream = std::fopen(name.c_str(), "wbx");
-        return file->stream == nullptr ? lastError() : std::error_code();
-    });
-}
-
-std::error_code nameNewFile(const std::string&, NewFile*) { return {}; }
-
-#else
-
-namespace {
-
-constexpr mode_t kNewMode = 0666; // less what umask takes
-
-// Its place among the process's open files, by which a file without a name can be had.
-std::string placeOf(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
-
-int openUnnamed(const std::string& target) {
-#ifdef O_TMPFILE
-    const fs::path folder = fs::path(target).parent_path();
-    const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kNewMode);
-    if (descriptor < 0 || access(placeOf(descriptor).c_str(), F_OK) == 0) return descriptor;
-    close(descriptor); // it could not be named
-#else
-    (void)target;
+constexpr int kEnding[] = {SIGINT, SIGTERM,
+#ifdef SIGHUP
+                           SIGHUP
 #endif
-    return -1;
-}
+};
+std::atomic<int> noted{0};
+void note(int signal) { noted = signal; }
 
-// Done before anything is written, so that no other user reads what the old file kept from them.
-void takeOver(const std::string& target, int descriptor) {
-    struct stat old;
-    if (stat(target.c_str(), &old) != 0) return;
-    const bool group_kept =
-        fchown(descriptor, old.st_uid, old.st_gid) == 0 || fchown(descriptor, static_cast<uid_t>(-1), old.st_gid) == 0;
-    const mode_t others = old.st_mode & 07;
-    // Another group gets no more than all others had.
-    const mode_t group = group_kept ? old.st_mode & 070 : old.st_mode & 070 & others << 3;
-    if (fchmod(descriptor, (old.st_mode & 0700) | group | others) != 0) return; // some file systems have no modes
-}
-
-} // namespace
-
-std::error_code makeNewFile(const std::string& target, NewFile* file) {
-    int descriptor = openUnnamed(target);
-    if (descriptor < 0) {
-        const std::error_code failed = takeUnusedName(target, kStem, &file->name, [&](const std::string& name) {
-            descriptor = open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kNewMode);
-            return descriptor < 0 ? lastError() : std::error_code();
-        });
-        if (failed) return failed;
+// While an object lives, a signal that would end the program is noted. The destructor lets it end the program.
+class HeldSignals {
+  public:
+    HeldSignals() {
+        noted = 0;
+        for (size_t i = 0; i < std::size(kEnding); ++i) {
+            before_[i] = std::signal(kEnding[i], note);
+            if (before_[i] == SIG_IGN) std::signal(kEnding[i], SIG_IGN);
+        }
     }
-    takeOver(target, descriptor);
-    file->stream = fdopen(descriptor, "wb");
-    if (file->stream != nullptr) return {};
-    const std::error_code failed = lastError();
-    close(descriptor);
-    return failed;
-}
+    ~HeldSignals() {
+        for (size_t i = 0; i < std::size(kEnding); ++i) std::signal(kEnding[i], before_[i]);
+        if (noted != 0) std::raise(noted);
+    }
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
 
-std::error_code nameNewFile(const std::string& target, NewFile* file) {
-    if (!file->name.empty()) return {};
-    const std::string from = placeOf(fileno(file->stream));
-    return takeUnusedName(target, kStem, &file->name, [&from](const std::string& name) {
-        if (linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return std::error_code();
-        std::error_code failed = lastError();
-        if (failed == std::errc::file_exists) return failed;
-        fs::copy_file(from, name, failed); // some sandboxes forbid the link
+  private:
+    void (*before_[std::size(kEnding)])(int);
+};
+
+std::error_code lastError() { return {errno != 0 ? errno : EIO, std::generic_category()}; }
+
+// A new file in the folder of another, which has its mode if it is there. The destructor removes the file unless it was
+// placed. Each function returns why it failed.
+class FileBeside {
+  public:
+    ~FileBeside() {
         std::error_code ignored;
-        if (failed && failed != std::errc::file_exists) fs::remove(name, ignored);
+        if (stream_ != nullptr) std::fclose(stream_);
+        if (!name_.empty()) fs::remove(name_, ignored);
+    }
+
+    // The other's name may be as long as the system permits, and has no room for more.
+    std::error_code open(const fs::path& target) {
+        constexpr int kTries = 1000;
+        for (int i = 0; i < kTries && stream_ == nullptr; ++i) {
+            const fs::path name = target.parent_path() / (".vkrope-new" + (i == 0 ? "" : std::to_string(i)));
+            errno = 0;
+            stream_ = std::fopen(name.string().c_str(), "wbx");
+            if (stream_ == nullptr && errno != EEXIST) break;
+            if (stream_ != nullptr) name_ = name;
+        }
+        if (stream_ == nullptr) return lastError();
+        std::error_code ignored;
+        const fs::file_status old = fs::status(target, ignored);
+        if (fs::exists(old)) fs::permissions(name_, old.permissions(), ignored); // some file systems have no modes
+        return {};
+    }
+
+    // Large arrays go in pieces, so that a signal does not wait for all of them.
+    std::error_code write(const FilePart& part) {
+        constexpr size_t kPiece = 1 << 20;
+        errno = 0;
+        for (size_t at = 0; at < part.size; at += kPiece) {
+            const size_t size = std::min(kPiece, part.size - at);
+            if (noted != 0) return std::make_error_code(std::errc::interrupted);
+            if (std::fwrite(static_cast<const char*>(part.bytes) + at, 1, size, stream_) != size) return lastError();
+        }
+        return {};
+    }
+
+    // Quotas and network folders may report a failure no earlier than at the close.
+    std::error_code place(const fs::path& target) {
+        errno = 0;
+        const bool closed = std::fclose(stream_) == 0;
+        stream_ = nullptr;
+        if (!closed) return lastError();
+        if (noted != 0) return std::make_error_code(std::errc::interrupted);
+        std::error_code failed;
+        fs::rename(name_, target, failed);
+        if (!failed) name_.clear();
         return failed;
-    });
+    }
+
+  private:
+    std::FILE* stream_ = nullptr;
+    fs::path name_; // empty: there is no file to remove
+};
+
+} // namespace
+
+std::string resolveLinks(const std::string& path) {
+    std::error_code failed;
+    fs::path at = path;
+    for (int links = 0; fs::is_symlink(fs::symlink_status(at, failed)); ++links) {
+        const fs::path to = fs::read_symlink(at, failed);
+        if (failed || links == 40) return "";
+        at = to.is_absolute() ? to : at.parent_path() / to;
+    }
+    return at.string();
 }
 
-#endif
+std::string replaceFile(const std::string& path, const std::vector<FilePart>& parts) {
+    std::error_code failed;
+    const fs::file_status there = fs::status(path, failed);
+    if (fs::is_directory(there)) return "it cannot be written: this is a folder";
+    if (fs::exists(there) && !fs::is_regular_file(there)) return "it cannot be written: this is no regular file";
+    const fs::path target = resolveLinks(path);
+    const HeldSignals held;
+    FileBeside beside;
+    failed = beside.open(target);
+    for (const FilePart& part : parts) {
+        if (!failed) failed = beside.write(part);
+    }
+    if (!failed) failed = beside.place(target);
+    return failed ? "it cannot be written: " + failed.message() : "";
+}
 
 } // namespace rope

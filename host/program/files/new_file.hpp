@@ -1,28 +1,24 @@
-// A new file that will take the place of another: how it is made, and whose it is, differs from system to system.
+// Writes a file beside its name and renames it, so that a run that is interrupted leaves no half file.
 #pragma once
 
-#include <cstdio>
-#include <functional>
+#include <cstddef>
 #include <string>
-#include <system_error>
+#include <vector>
 
 namespace rope {
 
-struct NewFile {
-    std::FILE* stream = nullptr; // the caller closes it
-    std::string name;            // empty: the file has none yet, and is gone when it is closed
+// Follows links to the file that they lead to, which need not exist, so that a link stays a link. The result is empty
+// if links form a circle.
+std::string resolveLinks(const std::string& path);
+
+struct FilePart {
+    const void* bytes;
+    size_t size;
 };
 
-// Makes a file in the folder of `target`, without a name where the system can. It gets the owner, the group and the
-// mode of the file at `target`, as far as the system permits; if there is none, what any new file gets.
-std::error_code makeNewFile(const std::string& target, NewFile* file);
-
-// Gives the file a name beside `target`, if it has none.
-std::error_code nameNewFile(const std::string& target, NewFile* file);
-
-// Calls `take` with names in the folder of `target` that begin with `stem`, until it finds one that no file has. The
-// name of the target itself may be as long as the system permits, and has no room for more.
-std::error_code takeUnusedName(const std::string& target, const char* stem, std::string* name,
-                               const std::function<std::error_code(const std::string&)>& take);
+// Writes the parts one after the other. A file that stood there is replaced as a whole, and its mode stays. Returns why
+// the file cannot be written, else nothing; what stood there then stays. A signal that ends the program waits until
+// either file stands alone.
+std::string replaceFile(const std::string& path, const std::vector<FilePart>& parts);
 
 } // namespace rope

@@ -96,8 +96,8 @@ class Dictionary {
         if (!string(&text)) return refuseHeader("the header's 'descr' is no string");
         const char order = text.empty() ? ' ' : text[0];
         for (const ArrayType& entry : kArrayTypes) {
-            if (entry.npy == nullptr || text.empty() || text.compare(1, text.npos, entry.npy) != 0) continue;
-            if (order != '<' && order != '>' && order != '=' && (order != '|' || entry.bits != 8)) continue;
+            if (text.empty() || text.compare(1, text.npos, entry.npy) != 0) continue;
+            if (order != '<' && order != '>' && order != '=' && (order != '|' || entry.bytes != 1)) continue;
             header_->type = entry.type;
             header_->swapped = order == (hostIsLittleEndian() ? '>' : '<');
             return true;
@@ -243,14 +243,14 @@ bool parseNpy(const uint8_t* bytes, size_t size, NpyArray* array, std::string* e
 std::string formatNpyHeader(const NpyArray& array) {
     uint64_t bytes = 0;
     const ArrayType& type = arrayTypeOf(array.type);
-    if (type.npy == nullptr || array.shape.size() > kNpyMaxRank || !countArrayBytes(array.shape, array.type, &bytes) ||
+    if (array.shape.size() > kNpyMaxRank || !countArrayBytes(array.shape, array.type, &bytes) ||
         bytes != array.data.size())
         return {};
     std::string shape;
     for (size_t d = 0; d < array.shape.size(); ++d) shape += (d == 0 ? "" : ", ") + std::to_string(array.shape[d]);
     if (array.shape.size() == 1) shape += ",";
     std::string header = std::string("{'descr': '") +
-                         (type.bits == 8         ? '|'
+                         (type.bytes == 1        ? '|'
                           : hostIsLittleEndian() ? '<'
                                                  : '>') +
                          type.npy + "', 'fortran_order': False, 'shape': (" + shape + "), }";

@@ -2,7 +2,6 @@
 // sentence instead.
 #pragma once
 #include "program/files/array.hpp"
-#include "program/files/replace_files.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +10,7 @@
 
 namespace rope {
 
-class InputFile;
-
-constexpr size_t kNpyMaxRank = kArrayMaxRank;
+constexpr size_t kNpyMaxRank = 32;
 
 // This many bytes at a file's beginning are enough for parseNpyHeader.
 constexpr size_t kNpyMaxHeaderBytes = 65536;
@@ -37,17 +34,13 @@ enum class NpyPart { header, whole }; // a header gives the type and the shape, 
 // Reads the data straight into the array; only Fortran order takes a second copy. The sentence in *error begins with
 // the path.
 bool readNpy(const std::string& path, NpyArray* array, std::string* error, NpyPart part = NpyPart::whole);
-// Reads the .npy that lies in a part of a file. The sentence has no path.
-bool readNpyAt(InputFile* file, uint64_t offset, uint64_t size, NpyPart part, NpyArray* array, std::string* problem);
 
-// Writes the format version 1.0, byte for byte as NumPy does; bfloat16 travels as uint16. The data must have as many
-// bytes as the shape asks for, else formatNpy returns nothing.
+// Writes the format version 1.0, byte for byte as NumPy does. The data must have as many bytes as the shape asks for,
+// else formatNpy returns nothing.
 std::vector<uint8_t> formatNpy(const NpyArray& array);
 
 // Either the whole file or the earlier one stands under that name.
 bool writeNpy(const std::string& path, const NpyArray& array, std::string* error);
-
-FileToWrite npyToWrite(const std::string& path, const NpyArray& array); // the array outlives it
 
 // The functions below are parts of those above, for callers that map or stream files themselves.
 // `bytes` holds the first kNpyMaxHeaderBytes of the file, or all of a shorter one; `file_size` is the size of the whole

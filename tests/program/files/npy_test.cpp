@@ -211,18 +211,6 @@ TEST(Npy, CarriesNumPysOtherTypes) {
         descr[0] = '>';
         EXPECT_EQ(parse(file(header(descr, "False", "()"), one.data)).data, one.swapped);
     }
-    // bfloat16 travels as uint16, and float8 not at all.
-    NpyArray array = arrayOf(NpyArray::Type::bf16, {3});
-    const Bytes written = rope::formatNpy(array);
-    EXPECT_EQ(parse(written).type, NpyArray::Type::u16);
-    EXPECT_EQ(parse(written).data, array.data);
-    array.type = NpyArray::Type::f8_e5m2;
-    array.shape = {6};
-    EXPECT_TRUE(rope::formatNpy(array).empty());
-    const Folder folder;
-    EXPECT_EQ(writeRefusal(folder / "a.npy", array),
-              (folder / "a.npy") + ": it is not written: NumPy has no float8_e5m2; a .safetensors takes it");
-    EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(Npy, RefusesMalformedHeaders) {
