@@ -185,6 +185,14 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     find_package(CLI11 CONFIG REQUIRED)
     find_package(nlohmann_json CONFIG REQUIRED)
     find_package(Threads REQUIRED)
+    # The Vulkan SDK has them beside Vulkan's headers.
+    find_path(VKROPE_SPIRV_INCLUDE spirv/unified1/spirv.hpp11 HINTS "${VKROPE_VULKAN_INCLUDE}" ENV VULKAN_SDK PATH_SUFFIXES include Include
+        DOC "Where SPIRV-Headers' spirv/unified1/spirv.hpp11 is (Debian: spirv-headers)")
+    if(NOT VKROPE_SPIRV_INCLUDE)
+        message(FATAL_ERROR "vkrope: the program's check-spirv takes SPIRV-Headers, and there is no spirv/unified1/spirv.hpp11. "
+            "Install Debian's spirv-headers or the Vulkan SDK, give -DVKROPE_SPIRV_INCLUDE=FOLDER, or leave the program out with "
+            "-DVKROPE_BUILD_TOOL=OFF.")
+    endif()
 
     add_library(vkrope-models STATIC
         host/models/axes.cpp
@@ -260,7 +268,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/program/commands/table.cpp
         host/program/target.cpp
         host/program/bench/tune.cpp)
-    target_include_directories(vkrope-tool PRIVATE ${VKROPE_ROOTS})
+    target_include_directories(vkrope-tool PRIVATE ${VKROPE_ROOTS} ${VKROPE_SPIRV_INCLUDE})
     target_link_libraries(vkrope-tool PRIVATE vkrope-models vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})

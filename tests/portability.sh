@@ -74,7 +74,7 @@ native_build() { # [TARGET]: all, or this one
 copy_headers() { # PREFIX
     local file
     if [ -f "$1/copied" ]; then return; fi
-    dpkg -L libvulkan-dev libcli11-dev nlohmann-json3-dev 2>/dev/null | grep -E '^/usr/(include|share/cmake)/' |
+    dpkg -L libvulkan-dev libcli11-dev nlohmann-json3-dev spirv-headers 2>/dev/null | grep -E '^/usr/(include|share/cmake)/' |
         while read -r file; do
             if [ -f "$file" ]; then install -D -m 644 "$file" "$1/${file#/usr/}"; fi
         done

@@ -108,7 +108,7 @@ add_executable(vkrope-tests
     bench/cases/typical_passes.cpp
     host/program/check/contraction.cpp
     host/program/check/covering.cpp)
-target_include_directories(vkrope-tests PRIVATE ${VKROPE_ROOTS} tests)
+target_include_directories(vkrope-tests PRIVATE ${VKROPE_ROOTS} ${VKROPE_SPIRV_INCLUDE} tests)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
 target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files

@@ -48,7 +48,7 @@ update() {
 
 # The packages of the list that are not installed; those whose program came another way are left out.
 missing_packages() {
-    local -a wanted=(libvulkan-dev libvulkan1 mesa-vulkan-drivers libcli11-dev nlohmann-json3-dev)
+    local -a wanted=(libvulkan-dev libvulkan1 mesa-vulkan-drivers libcli11-dev nlohmann-json3-dev spirv-headers)
     has c++ || wanted+=(g++)
     has cmake || wanted+=(cmake)
     has glslc || wanted+=(glslc)
@@ -157,10 +157,10 @@ name_missing() {
     if has c++ && ! echo '#include <vulkan/vulkan_core.h>' | c++ -E -x c++ - >/dev/null 2>&1; then
         absent+=("the Vulkan headers")
     fi
-    say "the program vkrope also needs CLI11 and nlohmann-json, or -DVKROPE_BUILD_TOOL=OFF"
+    say "the program vkrope also needs CLI11, nlohmann-json and SPIRV-Headers, or -DVKROPE_BUILD_TOOL=OFF"
     say "no apt here; a Vulkan loader and a driver are needed to run anything"
     if [ "$1" != build ]; then
-        say "the tests also need: GoogleTest, MPFR, nlohmann-json, SPIRV-Tools, NumPy, VK_LAYER_KHRONOS_validation"
+        say "the tests also need: GoogleTest, MPFR, nlohmann-json, SPIRV-Headers, SPIRV-Tools, NumPy, VK_LAYER_KHRONOS_validation"
     fi
     if [ "${#absent[@]}" -gt 0 ]; then
         local list

@@ -1,6 +1,9 @@
 // Reads a SPIR-V module: its float operations, their decorations, and the values that reach sums.
 #include "program/check/contraction.hpp"
 
+#include <spirv/unified1/GLSL.std.450.h>
+#include <spirv/unified1/spirv.hpp11>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,82 +11,58 @@
 namespace rope {
 namespace {
 
-enum SpirvOp : uint32_t {
-    kName = 5,
-    kString = 7,
-    kLine = 8,
-    kExtInstImport = 11,
-    kExtInst = 12,
-    kFunction = 54,
-    kFunctionParameter = 55,
-    kFunctionEnd = 56,
-    kFunctionCall = 57,
-    kVariable = 59,
-    kLoad = 61,
-    kStore = 62,
-    kCopyMemory = 63,
-    kAccessChain = 65,
-    kInBoundsAccessChain = 66,
-    kDecorate = 71,
-    kGroupDecorate = 74,
-    kVectorExtractDynamic = 77,
-    kVectorInsertDynamic = 78,
-    kVectorShuffle = 79,
-    kCompositeConstruct = 80,
-    kCompositeExtract = 81,
-    kCompositeInsert = 82,
-    kCopyObject = 83,
-    kTranspose = 84,
-    kBitcast = 124,
-    kNegate = 127,
-    kSelect = 169,
-    kPhi = 245,
-    kReturnValue = 254,
-    kNoLine = 317,
-    kCopyLogical = 400
-};
-constexpr uint32_t kMagic = 0x07230203, kNoContraction = 42;
+using spv::Op;
+
 constexpr uint32_t kHeaderWords = 5, kMaxIds = 0x3FFFFF; // kMaxIds is SPIR-V's own limit
 
 // An operation is a product, a sum, or both in one.
 enum class ArithmeticKind { kProduct, kSum, kBoth };
 struct ArithmeticOp {
-    uint32_t op;
+    uint32_t number;
     const char* name;
     ArithmeticKind kind;
 };
+constexpr ArithmeticOp operation(Op op, const char* name, ArithmeticKind kind) {
+    return {static_cast<uint32_t>(op), name, kind};
+}
 constexpr ArithmeticOp kArithmeticOps[] = {
-    {129, "OpFAdd", ArithmeticKind::kSum},
-    {131, "OpFSub", ArithmeticKind::kSum},
-    {133, "OpFMul", ArithmeticKind::kProduct},
-    {140, "OpFRem", ArithmeticKind::kBoth},
-    {141, "OpFMod", ArithmeticKind::kBoth},
-    {142, "OpVectorTimesScalar", ArithmeticKind::kProduct},
-    {143, "OpMatrixTimesScalar", ArithmeticKind::kProduct},
-    {144, "OpVectorTimesMatrix", ArithmeticKind::kBoth},
-    {145, "OpMatrixTimesVector", ArithmeticKind::kBoth},
-    {146, "OpMatrixTimesMatrix", ArithmeticKind::kBoth},
-    {147, "OpOuterProduct", ArithmeticKind::kProduct},
-    {148, "OpDot", ArithmeticKind::kBoth},
+    operation(Op::OpFAdd, "OpFAdd", ArithmeticKind::kSum),
+    operation(Op::OpFSub, "OpFSub", ArithmeticKind::kSum),
+    operation(Op::OpFMul, "OpFMul", ArithmeticKind::kProduct),
+    operation(Op::OpFRem, "OpFRem", ArithmeticKind::kBoth),
+    operation(Op::OpFMod, "OpFMod", ArithmeticKind::kBoth),
+    operation(Op::OpVectorTimesScalar, "OpVectorTimesScalar", ArithmeticKind::kProduct),
+    operation(Op::OpMatrixTimesScalar, "OpMatrixTimesScalar", ArithmeticKind::kProduct),
+    operation(Op::OpVectorTimesMatrix, "OpVectorTimesMatrix", ArithmeticKind::kBoth),
+    operation(Op::OpMatrixTimesVector, "OpMatrixTimesVector", ArithmeticKind::kBoth),
+    operation(Op::OpMatrixTimesMatrix, "OpMatrixTimesMatrix", ArithmeticKind::kBoth),
+    operation(Op::OpOuterProduct, "OpOuterProduct", ArithmeticKind::kProduct),
+    operation(Op::OpDot, "OpDot", ArithmeticKind::kBoth),
 };
-// The functions of GLSL.std.450 that Vulkan derives from products and sums, by their numbers there. The others are
-// exact, or their precision is the driver's choice.
+// The functions of GLSL.std.450 that Vulkan derives from products and sums. The others are exact, or their precision is
+// the driver's choice.
 constexpr ArithmeticOp kGlslArithmetic[] = {
-    {10, "Fract", ArithmeticKind::kSum},          {11, "Radians", ArithmeticKind::kProduct},
-    {12, "Degrees", ArithmeticKind::kProduct},    {33, "Determinant", ArithmeticKind::kBoth},
-    {34, "MatrixInverse", ArithmeticKind::kBoth}, {35, "Modf", ArithmeticKind::kSum},
-    {36, "ModfStruct", ArithmeticKind::kSum},     {46, "FMix", ArithmeticKind::kBoth},
-    {49, "SmoothStep", ArithmeticKind::kBoth},    {50, "Fma", ArithmeticKind::kBoth},
-    {66, "Length", ArithmeticKind::kBoth},        {67, "Distance", ArithmeticKind::kBoth},
-    {68, "Cross", ArithmeticKind::kBoth},         {69, "Normalize", ArithmeticKind::kBoth},
-    {70, "FaceForward", ArithmeticKind::kBoth},   {71, "Reflect", ArithmeticKind::kBoth},
-    {72, "Refract", ArithmeticKind::kBoth},
+    {GLSLstd450Fract, "Fract", ArithmeticKind::kSum},
+    {GLSLstd450Radians, "Radians", ArithmeticKind::kProduct},
+    {GLSLstd450Degrees, "Degrees", ArithmeticKind::kProduct},
+    {GLSLstd450Determinant, "Determinant", ArithmeticKind::kBoth},
+    {GLSLstd450MatrixInverse, "MatrixInverse", ArithmeticKind::kBoth},
+    {GLSLstd450Modf, "Modf", ArithmeticKind::kSum},
+    {GLSLstd450ModfStruct, "ModfStruct", ArithmeticKind::kSum},
+    {GLSLstd450FMix, "FMix", ArithmeticKind::kBoth},
+    {GLSLstd450SmoothStep, "SmoothStep", ArithmeticKind::kBoth},
+    {GLSLstd450Fma, "Fma", ArithmeticKind::kBoth},
+    {GLSLstd450Length, "Length", ArithmeticKind::kBoth},
+    {GLSLstd450Distance, "Distance", ArithmeticKind::kBoth},
+    {GLSLstd450Cross, "Cross", ArithmeticKind::kBoth},
+    {GLSLstd450Normalize, "Normalize", ArithmeticKind::kBoth},
+    {GLSLstd450FaceForward, "FaceForward", ArithmeticKind::kBoth},
+    {GLSLstd450Reflect, "Reflect", ArithmeticKind::kBoth},
+    {GLSLstd450Refract, "Refract", ArithmeticKind::kBoth},
 };
 // Functions whose result is one of their operands, perhaps without its sign or scaled by a power of two.
-constexpr uint32_t kGlslMoves[] = {
-    4 /* FAbs */,   37 /* FMin */, 40 /* FMax */, 43 /* FClamp */,
-    53 /* Ldexp */, 79 /* NMin */, 80 /* NMax */, 81 /* NClamp */
-};
+constexpr uint32_t kGlslMoves[] = {GLSLstd450FAbs,  GLSLstd450FMin, GLSLstd450FMax, GLSLstd450FClamp,
+                                   GLSLstd450Ldexp, GLSLstd450NMin, GLSLstd450NMax, GLSLstd450NClamp};
 
 class ContractionReader {
   public:
@@ -118,9 +97,9 @@ class ContractionReader {
 
     // Returns word i of the instruction; 0, which is no id, if the instruction is shorter.
     uint32_t word(uint32_t i) const { return i < length_ ? words_[at_ + i] : 0; }
-    uint32_t op() const { return words_[at_] & 0xFFFF; }
+    Op op() const { return static_cast<Op>(words_[at_] & spv::OpCodeMask); }
     // Returns the number of a function of GLSL.std.450; 0, which no function has, for any other instruction.
-    uint32_t glslFunction() const { return op() == kExtInst && glsl_ != 0 && word(3) == glsl_ ? word(4) : 0; }
+    uint32_t glslFunction() const { return op() == Op::OpExtInst && glsl_ != 0 && word(3) == glsl_ ? word(4) : 0; }
     std::vector<uint32_t> wordsFrom(uint32_t i) const;
     std::string text(uint32_t i) const;
     // Returns the variable that a pointer points into.
@@ -166,11 +145,11 @@ uint32_t ContractionReader::variableOf(uint32_t pointer) const {
 
 bool ContractionReader::readHeader(std::string* error) {
     const auto swapped = [](uint32_t w) { return w << 24 | (w & 0xFF00) << 8 | (w >> 8 & 0xFF00) | w >> 24; };
-    if (words_.size() < kHeaderWords || (words_[0] != kMagic && words_[0] != swapped(kMagic))) {
+    if (words_.size() < kHeaderWords || (words_[0] != spv::MagicNumber && words_[0] != swapped(spv::MagicNumber))) {
         *error = "is no SPIR-V: it must begin with the word 0x07230203 and a header";
         return false;
     }
-    if (words_[0] != kMagic) std::transform(words_.begin(), words_.end(), words_.begin(), swapped);
+    if (words_[0] != spv::MagicNumber) std::transform(words_.begin(), words_.end(), words_.begin(), swapped);
     if (words_[3] > kMaxIds + 1) {
         *error = "is no SPIR-V: its header counts " + std::to_string(words_[3]) + " ids; SPIR-V has at most 4194303";
         return false;
@@ -181,7 +160,7 @@ bool ContractionReader::readHeader(std::string* error) {
 bool ContractionReader::read(std::string* error) {
     if (!readHeader(error)) return false;
     for (at_ = kHeaderWords; at_ < words_.size(); at_ += length_) {
-        length_ = words_[at_] >> 16;
+        length_ = words_[at_] >> spv::WordCountShift;
         if (length_ == 0 || length_ > words_.size() - at_) {
             *error = "is no whole SPIR-V: the instruction at word " + std::to_string(at_) + " says it has " +
                      std::to_string(length_) + " words, and " + std::to_string(words_.size() - at_) + " are left";
@@ -203,29 +182,29 @@ void ContractionReader::readInstruction() {
 
 void ContractionReader::readName() {
     switch (op()) {
-    case kName:
+    case Op::OpName:
         names_[word(1)] = text(2);
         break;
-    case kString:
+    case Op::OpString:
         strings_[word(1)] = text(2);
         break;
-    case kExtInstImport:
+    case Op::OpExtInstImport:
         if (text(2) == "GLSL.std.450") glsl_ = word(1);
         break;
-    case kDecorate:
-        if (word(2) == kNoContraction) decorated_.insert(word(1));
+    case Op::OpDecorate:
+        if (word(2) == static_cast<uint32_t>(spv::Decoration::NoContraction)) decorated_.insert(word(1));
         break;
-    case kGroupDecorate:
+    case Op::OpGroupDecorate:
         for (const uint32_t id : wordsFrom(2)) {
             if (decorated_.count(word(1)) != 0) decorated_.insert(id);
         }
         break;
-    case kLine:
+    case Op::OpLine:
         file_ = word(1);
         line_ = word(2);
         break;
-    case kNoLine:
-    case kFunctionEnd:
+    case Op::OpNoLine:
+    case Op::OpFunctionEnd:
         file_ = line_ = 0;
         break;
     default:
@@ -235,22 +214,23 @@ void ContractionReader::readName() {
 
 // A load from a variable of one function or thread may give any value that was stored there. Other memory is shared.
 void ContractionReader::readMemory() {
-    constexpr uint32_t kPrivate = 6, kOfFunction = 7;
     switch (op()) {
-    case kVariable:
-        if (word(3) == kPrivate || word(3) == kOfFunction) variables_.insert(word(2));
+    case Op::OpVariable:
+        if (word(3) == static_cast<uint32_t>(spv::StorageClass::Private) ||
+            word(3) == static_cast<uint32_t>(spv::StorageClass::Function))
+            variables_.insert(word(2));
         break;
-    case kAccessChain:
-    case kInBoundsAccessChain:
+    case Op::OpAccessChain:
+    case Op::OpInBoundsAccessChain:
         if (variableOf(word(3)) != word(2)) bases_[word(2)] = variableOf(word(3)); // no chain grows, and no circle
         break;
-    case kLoad:
+    case Op::OpLoad:
         if (variables_.count(variableOf(word(3))) != 0) addFlow(variableOf(word(3)), word(2));
         break;
-    case kStore:
+    case Op::OpStore:
         addFlow(word(2), variableOf(word(1)));
         break;
-    case kCopyMemory:
+    case Op::OpCopyMemory:
         if (variables_.count(variableOf(word(2))) != 0) addFlow(variableOf(word(2)), variableOf(word(1)));
         break;
     default:
@@ -260,17 +240,17 @@ void ContractionReader::readMemory() {
 
 void ContractionReader::readFunction() {
     switch (op()) {
-    case kFunction:
+    case Op::OpFunction:
         function_ = word(2);
         break;
-    case kFunctionParameter:
+    case Op::OpFunctionParameter:
         functions_[function_].parameters.push_back(word(2));
         variables_.insert(word(2));
         break;
-    case kReturnValue:
+    case Op::OpReturnValue:
         functions_[function_].results.push_back(word(1));
         break;
-    case kFunctionCall:
+    case Op::OpFunctionCall:
         calls_.push_back({word(2), word(3), wordsFrom(4)});
         break;
     default:
@@ -281,11 +261,11 @@ void ContractionReader::readFunction() {
 void ContractionReader::readFloatOperation() {
     const ArithmeticOp* arithmetic_op = nullptr;
     for (const ArithmeticOp& candidate : kArithmeticOps) {
-        if (candidate.op == op()) arithmetic_op = &candidate;
+        if (candidate.number == static_cast<uint32_t>(op())) arithmetic_op = &candidate;
     }
     const uint32_t function = glslFunction();
     for (const ArithmeticOp& candidate : kGlslArithmetic) {
-        if (candidate.op == function) arithmetic_op = &candidate;
+        if (candidate.number == function) arithmetic_op = &candidate;
     }
     if (arithmetic_op == nullptr) return;
     Operation operation;
@@ -303,32 +283,32 @@ void ContractionReader::readFloatOperation() {
 void ContractionReader::readMove() {
     std::vector<uint32_t> moved;
     switch (op()) {
-    case kVectorExtractDynamic:
-    case kCompositeExtract:
-    case kCopyObject:
-    case kCopyLogical:
-    case kTranspose:
-    case kBitcast:
-    case kNegate:
+    case Op::OpVectorExtractDynamic:
+    case Op::OpCompositeExtract:
+    case Op::OpCopyObject:
+    case Op::OpCopyLogical:
+    case Op::OpTranspose:
+    case Op::OpBitcast:
+    case Op::OpFNegate:
         moved = {word(3)};
         break;
-    case kVectorInsertDynamic:
-    case kVectorShuffle:
-    case kCompositeInsert:
+    case Op::OpVectorInsertDynamic:
+    case Op::OpVectorShuffle:
+    case Op::OpCompositeInsert:
         moved = {word(3), word(4)};
         break;
-    case kSelect:
+    case Op::OpSelect:
         moved = {word(4), word(5)};
         break;
-    case kCompositeConstruct:
+    case Op::OpCompositeConstruct:
         moved = wordsFrom(3);
         break;
-    case kExtInst:
+    case Op::OpExtInst:
         for (const uint32_t mover : kGlslMoves) {
             if (mover == glslFunction()) moved = wordsFrom(5);
         }
         break;
-    case kPhi:
+    case Op::OpPhi:
         for (uint32_t i = 3; i < length_; i += 2) moved.push_back(word(i));
         break;
     default:
