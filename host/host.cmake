@@ -167,8 +167,8 @@ if(VKROPE_BUILD_DEVICE)
     vkrope_may_go_inside(vkrope-device)
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
-    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/program/files/array.cpp host/program/files/input_file.cpp
-        host/program/files/new_file.cpp host/program/files/npy.cpp host/program/files/npy_file.cpp)
+    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/program/files/input_file.cpp host/program/files/new_file.cpp
+        host/program/files/npy.cpp host/program/files/npy_file.cpp)
     target_include_directories(vkrope-npy PRIVATE ${VKROPE_ROOTS})
     target_compile_features(vkrope-npy PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-npy PRIVATE _FILE_OFFSET_BITS=64) # files may have more than 2 GiB
@@ -244,27 +244,21 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/program/check/case.cpp
         host/program/check/halves.cpp
         host/program/check/spirv.cpp
-        host/program/config_file.cpp
         host/program/check/contraction.cpp
         host/program/check/covering.cpp
         host/program/commands/devices.cpp
-        host/program/element.cpp
         host/program/commands/encoding.cpp
-        host/program/format_names.cpp
+        host/program/elements.cpp
         host/program/commands/frequencies.cpp
-        host/program/commands/frequencies_json.cpp
         ${CMAKE_CURRENT_BINARY_DIR}/frequencies_schema.cpp
         host/program/main.cpp
         host/program/check/matrix.cpp
         host/program/commands/models.cpp
-        host/program/nearest_names.cpp
         host/program/option_values.cpp
-        host/program/output.cpp
         host/program/commands/positions.cpp
         host/program/progress.cpp
         host/program/commands/rotate.cpp
         host/program/commands/rotate_request.cpp
-        host/program/commands/rotate_run.cpp
         host/program/commands/table.cpp
         host/program/target.cpp
         host/program/bench/tune.cpp)

@@ -17,7 +17,7 @@ case $target in
 npy)
     room=program/files
     sources=(host/program/files/npy.cpp host/program/files/npy_file.cpp)
-    beside=(host/program/files/{array,input_file,new_file}.cpp)
+    beside=(host/program/files/{input_file,new_file}.cpp)
     ;;
 spirv)
     room=program/check

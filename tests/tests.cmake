@@ -267,7 +267,7 @@ if(TARGET vkrope-measure)
 endif()
 if(TARGET vkrope-tool)
     target_sources(vkrope-tests PRIVATE tests/program/check/halves_test.cpp tests/program/check/matrix_test.cpp
-        host/program/check/halves.cpp host/program/format_names.cpp host/program/check/matrix.cpp
+        host/program/check/halves.cpp host/program/elements.cpp host/program/check/matrix.cpp
         ${CMAKE_CURRENT_BINARY_DIR}/shaders/halves.c)
 
     # The program with one plan spoiled, to see that its check finds it.

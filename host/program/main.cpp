@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <new>
 #include <vector>
 
@@ -29,37 +30,39 @@ bool fail(Failure* failure, const std::string& text) {
 
 namespace {
 
-// Returns how many bytes of UTF-8 begin at `at`, 0 if none are well formed.
-size_t characterAt(const std::string& text, size_t at) {
-    const unsigned char first = static_cast<unsigned char>(text[at]);
-    const size_t length = first < 0x80                    ? 1
-                          : first >= 0xC2 && first < 0xE0 ? 2
-                          : (first & 0xF0) == 0xE0        ? 3
-                          : first >= 0xF0 && first < 0xF5 ? 4
-                                                          : 0;
+// Reads the character of UTF-8 at `at`, and returns its bytes, 0 if none are well formed.
+size_t readCharacter(const std::string& text, size_t at, uint32_t* character) {
+    const uint32_t first = static_cast<unsigned char>(text[at]);
+    const size_t length = first < 0x80   ? 1
+                          : first < 0xC2 ? 0
+                          : first < 0xE0 ? 2
+                          : first < 0xF0 ? 3
+                          : first < 0xF5 ? 4
+                                         : 0;
     if (length == 0 || at + length > text.size()) return 0;
+    *character = length == 1 ? first : first & (0x7Fu >> length);
     for (size_t i = 1; i < length; ++i) {
-        if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 0;
+        const uint32_t next = static_cast<unsigned char>(text[at + i]);
+        if ((next & 0xC0) != 0x80) return 0;
+        *character = *character << 6 | (next & 0x3F);
     }
     return length;
 }
 
 // True for what a terminal obeys, and for ends of lines: the controls of ASCII and of U+0080 to U+009F, and the
 // separators U+2028 and U+2029.
-bool isControl(const std::string& text, size_t at, size_t length) {
-    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
-    if (length == 1) return byte(0) < 32 || byte(0) == 127;
-    if (length == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
-    return length == 3 && byte(0) == 0xE2 && byte(1) == 0x80 && (byte(2) == 0xA8 || byte(2) == 0xA9);
+bool isControl(uint32_t character) {
+    return character < 32 || (character >= 127 && character < 160) || character == 0x2028 || character == 0x2029;
 }
 
 } // namespace
 
 std::string oneLine(std::string text) {
     for (size_t at = 0; at < text.size();) {
-        const size_t length = characterAt(text, at);
+        uint32_t character = '?';
+        const size_t length = readCharacter(text, at, &character);
         if (length == 0) text[at] = '?';
-        if (isControl(text, at, length)) text.replace(at, length, length, ' ');
+        if (length != 0 && isControl(character)) text.replace(at, length, length, ' ');
         at += length == 0 ? 1 : length;
     }
     return text;
@@ -103,19 +106,6 @@ const struct {
               {"add-positions", "vkrope.Device.add"},
               {"bias", "vkrope.Device.bias"}};
 
-struct AddedCommand {
-    CLI::App* app;
-    tool::RunCommand run;
-};
-
-// Returns the command that was parsed, or the program where there is none.
-const CLI::App& parsedCommand(const CLI::App& program, const std::vector<AddedCommand>& commands) {
-    for (const AddedCommand& command : commands) {
-        if (command.app->parsed()) return *command.app;
-    }
-    return program;
-}
-
 std::string commandNames() {
     std::string names;
     for (const Command& command : kCommands) names += (names.empty() ? "" : ", ") + std::string(command.name);
@@ -145,17 +135,17 @@ bool flushOutput(tool::Failure* failure) {
            tool::fail(failure, std::string("standard output cannot be written: ") + std::strerror(errno));
 }
 
-int runCommand(const AddedCommand& command) {
+int runCommand(const std::string& name, const tool::RunCommand& run) {
     tool::Failure failure;
     try {
-        if (command.run(&failure) && flushOutput(&failure)) return 0;
+        if (run(&failure) && flushOutput(&failure)) return 0;
     } catch (const std::bad_alloc&) {
         failure = {1, "this takes more memory than there is"};
     } catch (const std::exception& exception) {
         failure = {1, exception.what()};
     }
     // A command that has printed its misses itself leaves no text.
-    return failure.text.empty() ? failure.status : complain("vkrope " + command.app->get_name(), failure);
+    return failure.text.empty() ? failure.status : complain("vkrope " + name, failure);
 }
 
 } // namespace
@@ -171,10 +161,10 @@ int main(int count, char** values) {
                                 std::to_string(ROPE_VERSION_PATCH);
     app.set_version_flag("--version", "vkrope " + version, "print the version");
     app.require_subcommand(0, 1);
-    std::vector<AddedCommand> commands;
+    std::map<std::string, tool::RunCommand> runs;
     for (const Command& command : kCommands) {
         CLI::App* sub = app.add_subcommand(command.name, command.summary);
-        commands.push_back({sub, command.add(sub)});
+        runs[command.name] = command.add(sub);
         tool::refuseStrayValues(sub);
     }
     if (count > 1 && values[1][0] != '-' && !isCommand(values[1]))
@@ -182,18 +172,18 @@ int main(int count, char** values) {
     try {
         app.parse(count, values);
     } catch (const CLI::ParseError& error) {
-        const CLI::App& command = parsedCommand(app, commands);
+        const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
         tool::Failure failure = {2, ""};
         if (error.get_exit_code() == 0) { // help or version
             app.exit(error);
             if (flushOutput(&failure)) return 0;
         } else {
-            failure.text = tool::sentenceOf(error, command.remaining());
+            failure.text = tool::sentenceOf(error, command->remaining());
         }
-        return complain(&command == &app ? "vkrope" : "vkrope " + command.get_name(), failure);
+        return complain(command == &app ? "vkrope" : "vkrope " + command->get_name(), failure);
     }
-    for (const AddedCommand& command : commands) {
-        if (command.app->parsed()) return runCommand(command);
-    }
-    return complain("vkrope", {2, "a command is missing, one of " + commandNames() + "; --help says what they do"});
+    if (app.get_subcommands().empty())
+        return complain("vkrope", {2, "a command is missing, one of " + commandNames() + "; --help says what they do"});
+    const std::string name = app.get_subcommands().front()->get_name();
+    return runCommand(name, runs[name]);
 }

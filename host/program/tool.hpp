@@ -24,6 +24,7 @@ using RunCommand = std::function<bool(Failure*)>;
 
 RunCommand addDevicesCommand(CLI::App* app);
 RunCommand addFrequenciesCommand(CLI::App* app);
+const char* frequenciesSchema(); // the text of commands/frequencies.schema.json
 RunCommand addModelsCommand(CLI::App* app);
 RunCommand addTableCommand(CLI::App* app);
 RunCommand addRotateCommand(CLI::App* app);

@@ -3,7 +3,7 @@
 
 #include "plan/element_formats.h"
 #include "plan/pairing.h"
-#include "program/element.hpp"
+#include "program/elements.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -2,7 +2,7 @@
 #include "plan/element_formats.h"
 #include "program/check/caches.hpp"
 #include "program/check/halves.hpp"
-#include "program/format_names.hpp"
+#include "program/elements.hpp"
 #include "program/progress.hpp"
 #include "program/tool.hpp"
 

@@ -1,7 +1,7 @@
 #include "program/check/matrix.hpp"
 
 #include "plan/pairing.h"
-#include "program/format_names.hpp"
+#include "program/elements.hpp"
 
 #include <cstddef>
 

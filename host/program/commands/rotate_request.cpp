@@ -1,8 +1,7 @@
 #include "program/commands/rotate_request.hpp"
-#include "program/format_names.hpp"
 
-#include "program/element.hpp"
-#include "program/output.hpp"
+#include "program/elements.hpp"
+#include "program/files/arrays.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,6 @@
 #include "program/commands/encoding.hpp"
 #include "program/commands/positions.hpp"
 #include "program/files/arrays.hpp"
-#include "program/output.hpp"
 #include "program/progress.hpp"
 #include "program/target.hpp"
 #include "program/tool.hpp"

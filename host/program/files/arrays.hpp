@@ -1,7 +1,8 @@
-// The arrays that options name: .npy files, read as tensors, or as rows of cos and sin.
+// The arrays that options name: which files they may be, how they are read as tensors or as rows of cos and sin, and
+// how they are written.
 #pragma once
 
-#include "program/files/array.hpp"
+#include "program/files/npy.hpp"
 #include "program/tool.hpp"
 
 #include <vkrope/rope.h>
@@ -11,6 +12,24 @@
 #include <vector>
 
 namespace tool {
+
+// An option that names a file.
+struct PathOption {
+    std::string option;
+    std::string path;        // empty: not given
+    std::string may_replace; // for an output: the input that it is made from
+};
+
+// Checks paths before anything is computed: an output may replace its own input and nothing else that is read or
+// written.
+bool checkPaths(const std::vector<PathOption>& inputs, const std::vector<PathOption>& outputs, Failure* failure);
+
+struct OutputArray {
+    PathOption file;
+    rope::NpyArray array;
+};
+// Writes one file after the other, each as a whole.
+bool writeArrays(const std::vector<OutputArray>& outputs, Failure* failure);
 
 // Returns how a refusal ends if the path names a file of several arrays, which the Python package takes; else nothing.
 std::string whyNoNpy(const std::string& path);

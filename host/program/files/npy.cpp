@@ -3,10 +3,68 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <new>
 
 namespace rope {
 namespace {
+
+struct ArrayType {
+    NpyArray::Type type;
+    const char* name;
+    const char* npy; // without its byte order
+    uint8_t bytes;
+    uint8_t swapped_bytes; // that lie together in the order of bytes
+};
+// The rows have the order of the enumerators. NumPy has no bfloat16, which travels as uint16.
+constexpr ArrayType kArrayTypes[] = {
+    {NpyArray::Type::f32, "float32", "f4", 4, 4},   {NpyArray::Type::f64, "float64", "f8", 8, 8},
+    {NpyArray::Type::f16, "float16", "f2", 2, 2},   {NpyArray::Type::u16, "uint16", "u2", 2, 2},
+    {NpyArray::Type::i32, "int32", "i4", 4, 4},     {NpyArray::Type::i64, "int64", "i8", 8, 8},
+    {NpyArray::Type::b8, "bool", "b1", 1, 1},       {NpyArray::Type::i8, "int8", "i1", 1, 1},
+    {NpyArray::Type::u8, "uint8", "u1", 1, 1},      {NpyArray::Type::i16, "int16", "i2", 2, 2},
+    {NpyArray::Type::u32, "uint32", "u4", 4, 4},    {NpyArray::Type::u64, "uint64", "u8", 8, 8},
+    {NpyArray::Type::c64, "complex64", "c8", 8, 4},
+};
+
+constexpr bool areArrayTypesInOrder() {
+    for (size_t i = 0; i < sizeof kArrayTypes / sizeof kArrayTypes[0]; ++i) {
+        if (kArrayTypes[i].type != static_cast<NpyArray::Type>(i)) return false;
+    }
+    return true;
+}
+static_assert(areArrayTypesInOrder());
+
+const ArrayType& arrayTypeOf(NpyArray::Type type) { return kArrayTypes[static_cast<size_t>(type)]; }
+
+// Multiplies the shape to bytes. Dimensions of 0 do not excuse the others. False where 63 bits do not hold the product.
+bool countArrayBytes(const std::vector<uint64_t>& shape, NpyArray::Type type, uint64_t* bytes) {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+    uint64_t product = arrayTypeOf(type).bytes;
+    bool empty = false;
+    for (const uint64_t dimension : shape) {
+        empty = empty || dimension == 0;
+        if (dimension != 0) {
+            if (product > kMost / dimension) return false;
+            product *= dimension;
+        }
+    }
+    *bytes = empty ? 0 : product;
+    return true;
+}
+
+bool hostIsLittleEndian() {
+    const uint16_t one = 1;
+    uint8_t first;
+    std::memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+void swapArrayBytes(NpyArray* array) {
+    const size_t together = arrayTypeOf(array->type).swapped_bytes;
+    for (size_t i = 0; i + together <= array->data.size(); i += together) {
+        const auto first = array->data.begin() + static_cast<ptrdiff_t>(i);
+        std::reverse(first, first + static_cast<ptrdiff_t>(together));
+    }
+}
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
@@ -200,6 +258,23 @@ std::vector<uint8_t> toRowMajor(const std::vector<uint64_t>& shape, size_t bytes
 
 } // namespace
 
+const char* npyTypeName(NpyArray::Type type) { return arrayTypeOf(type).name; }
+
+size_t NpyArray::elementBytes() const { return arrayTypeOf(type).bytes; }
+
+uint64_t NpyArray::count() const {
+    uint64_t bytes = 0;
+    return countArrayBytes(shape, type, &bytes) ? bytes / elementBytes() : 0;
+}
+
+std::string quotedText(const std::string& text, size_t most) {
+    std::string plain = text.substr(0, most);
+    for (char& c : plain) {
+        if (c < ' ' || c > '~') c = '?';
+    }
+    return "'" + plain + (text.size() > most ? "...'" : "'");
+}
+
 bool parseNpyHeader(const uint8_t* bytes, size_t size, uint64_t file_size, NpyHeader* header, std::string* error) {
     uint64_t begin = 0, length = 0;
     if (!findDictionary(bytes, size, &begin, &length, error)) return false;
@@ -228,18 +303,6 @@ void arrangeNpy(const NpyHeader& header, NpyArray* array) {
         array->data = toRowMajor(header.shape, array->elementBytes(), array->data);
 }
 
-bool parseNpy(const uint8_t* bytes, size_t size, NpyArray* array, std::string* error) {
-    try {
-        NpyHeader header;
-        if (!parseNpyHeader(bytes, size, size, &header, error)) return false;
-        array->data.assign(bytes + header.data_offset, bytes + size);
-        arrangeNpy(header, array);
-        return true;
-    } catch (const std::bad_alloc&) {
-        return refuseNpy(error, "there is not enough memory for the array");
-    }
-}
-
 std::string formatNpyHeader(const NpyArray& array) {
     uint64_t bytes = 0;
     const ArrayType& type = arrayTypeOf(array.type);
@@ -261,20 +324,6 @@ std::string formatNpyHeader(const NpyArray& array) {
     std::string prefix(kMagic, kMagicBytes);
     prefix += {'\1', '\0', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
     return prefix + header;
-}
-
-std::vector<uint8_t> formatNpy(const NpyArray& array) {
-    try {
-        const std::string header = formatNpyHeader(array);
-        if (header.empty()) return {};
-        std::vector<uint8_t> bytes;
-        bytes.reserve(header.size() + array.data.size());
-        bytes.insert(bytes.end(), header.begin(), header.end());
-        bytes.insert(bytes.end(), array.data.begin(), array.data.end());
-        return bytes;
-    } catch (const std::bad_alloc&) {
-        return {};
-    }
 }
 
 } // namespace rope

@@ -1,5 +1,6 @@
 // Any bytes are either refused with one sentence, from memory and from a file alike, or give an array that is the same
 // after it was written and read again.
+#include "npy_memory.hpp"
 #include "plan/element_formats.h"
 #include "program/files/npy.hpp"
 #include "support/folder.hpp"
@@ -28,13 +29,13 @@ void fuzzNpy(const uint8_t* bytes, size_t size) {
 
     rope::NpyArray array, again;
     std::string error, file_error;
-    const bool accepted = rope::parseNpy(bytes, size, &array, &error);
+    const bool accepted = npy::parse(bytes, size, &array, &error);
     require(rope::readNpy(path, &again, &file_error) == accepted);
     require(accepted ? same(array, again) : !error.empty() && file_error == path + ": " + error);
     if (!accepted) return;
     require(array.data.size() <= size && array.data.size() == array.count() * array.elementBytes());
-    const std::vector<uint8_t> written = rope::formatNpy(array);
-    require(rope::parseNpy(written.data(), written.size(), &again, &error) && same(array, again));
+    const std::vector<uint8_t> written = npy::format(array);
+    require(npy::parse(written.data(), written.size(), &again, &error) && same(array, again));
     require(rope::writeNpy(copy, array, &error) && rope::readNpy(copy, &again, &error) && same(array, again));
 }
 

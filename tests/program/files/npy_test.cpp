@@ -1,4 +1,5 @@
 // Arrays in files: contents that are read back, sentences that refuse, and files that are left on the disk.
+#include "npy_memory.hpp"
 #include "plan/element_formats.h"
 #include "program/files/npy.hpp"
 #include "support/folder.hpp"
@@ -68,14 +69,14 @@ std::string header(const std::string& descr, const std::string& fortran_order, c
 NpyArray parse(const Bytes& bytes) {
     NpyArray array;
     std::string error;
-    EXPECT_TRUE(rope::parseNpy(bytes.data(), bytes.size(), &array, &error)) << error;
+    EXPECT_TRUE(npy::parse(bytes.data(), bytes.size(), &array, &error)) << error;
     return array;
 }
 
 std::string refusal(const Bytes& bytes) {
     NpyArray array;
     std::string error;
-    return rope::parseNpy(bytes.data(), bytes.size(), &array, &error) ? "accepted" : error;
+    return npy::parse(bytes.data(), bytes.size(), &array, &error) ? "accepted" : error;
 }
 
 void put(const std::string& path, const Bytes& bytes) {
@@ -106,11 +107,11 @@ TEST(Npy, ReadsBackWhatItWrites) {
     for (const NpyArray::Type type : kTypes) {
         for (const std::vector<uint64_t>& shape : shapes) {
             const NpyArray array = arrayOf(type, shape);
-            expectSame(parse(rope::formatNpy(array)), array);
+            expectSame(parse(npy::format(array)), array);
             const std::string path = folder / "a.npy";
             std::string error;
             ASSERT_TRUE(rope::writeNpy(path, array, &error)) << error;
-            EXPECT_EQ(contents(path), rope::formatNpy(array));
+            EXPECT_EQ(contents(path), npy::format(array));
             NpyArray again;
             ASSERT_TRUE(rope::readNpy(path, &again, &error)) << error;
             expectSame(again, array);
@@ -206,7 +207,7 @@ TEST(Npy, CarriesNumPysOtherTypes) {
         const NpyArray array = parse(file(header(descr, "False", "()"), one.data));
         EXPECT_EQ(array.type, one.type);
         EXPECT_EQ(array.data, one.data);
-        const Bytes written = rope::formatNpy(array);
+        const Bytes written = npy::format(array);
         EXPECT_NE(std::string(written.begin(), written.end()).find(descr), std::string::npos) << descr;
         descr[0] = '>';
         EXPECT_EQ(parse(file(header(descr, "False", "()"), one.data)).data, one.swapped);
@@ -296,7 +297,7 @@ TEST(Npy, RefusesMoreThan32Dimensions) {
     for (int i = 0; i < 32; ++i) shape += "1, ";
     EXPECT_EQ(parse(file(header("<f4", "False", shape + ")"), Bytes(4))).shape.size(), 32u);
     EXPECT_EQ(refusal(file(header("<f4", "False", shape + "1)"), Bytes(4))), "the shape has more than 32 dimensions");
-    EXPECT_TRUE(rope::formatNpy(arrayOf(NpyArray::Type::f32, std::vector<uint64_t>(33, 1))).empty());
+    EXPECT_TRUE(npy::format(arrayOf(NpyArray::Type::f32, std::vector<uint64_t>(33, 1))).empty());
 }
 
 TEST(Npy, RefusesHeadersOfMoreThan64KiB) {
@@ -331,7 +332,7 @@ TEST(Npy, ReadsWhatReachesPastItsFirstRead) {
 TEST(Npy, NeedsNoPlaceForItsSentence) {
     const Bytes bytes = file("{}");
     NpyArray array;
-    EXPECT_FALSE(rope::parseNpy(bytes.data(), bytes.size(), &array, nullptr));
+    EXPECT_FALSE(npy::parse(bytes.data(), bytes.size(), &array, nullptr));
     EXPECT_FALSE(rope::readNpy("/nowhere/a.npy", &array, nullptr));
     EXPECT_FALSE(rope::writeNpy("/nowhere/a.npy", array, nullptr));
 }
@@ -395,7 +396,7 @@ TEST(Npy, NamesTheFileThatItCannotWrite) {
     EXPECT_EQ(folder.names().size(), 2u);
     NpyArray uneven = array;
     uneven.data.pop_back();
-    EXPECT_TRUE(rope::formatNpy(uneven).empty());
+    EXPECT_TRUE(npy::format(uneven).empty());
     EXPECT_EQ(writeRefusal(folder / "a.npy", uneven),
               (folder / "a.npy") + ": it is not written: the array's data has another size than its shape");
 }
@@ -416,7 +417,7 @@ TEST(Npy, LeavesWhatWasThereWhenTheDiskIsFull) {
         setrlimit(RLIMIT_FSIZE, &old_limit);
         EXPECT_EQ(sentence, path + ": it cannot be written: File too large");
         EXPECT_EQ(folder.names(), std::vector<std::string>{"a.npy"});
-        EXPECT_EQ(contents(path), rope::formatNpy(before));
+        EXPECT_EQ(contents(path), npy::format(before));
     }
     std::signal(SIGXFSZ, handler);
 }
@@ -429,8 +430,8 @@ TEST(Npy, ReplacesAFileAsAWhole) {
     std::ifstream reader(path, std::ios::binary); // a reader that has the old file open goes on reading it
     const NpyArray array = arrayOf(NpyArray::Type::i64, {3});
     ASSERT_EQ(writeRefusal(path, array), "accepted");
-    EXPECT_EQ(Bytes(std::istreambuf_iterator<char>(reader), {}), rope::formatNpy(arrayOf(NpyArray::Type::f32, {100})));
-    EXPECT_EQ(contents(path), rope::formatNpy(array));
+    EXPECT_EQ(Bytes(std::istreambuf_iterator<char>(reader), {}), npy::format(arrayOf(NpyArray::Type::f32, {100})));
+    EXPECT_EQ(contents(path), npy::format(array));
     EXPECT_EQ(contents(folder / "a.npy.part0"), Bytes{1});
     EXPECT_EQ(folder.names().size(), 2u);
 }
@@ -443,7 +444,7 @@ TEST(Npy, WritesThroughALinkAndKeepsIt) {
     fs::create_symlink("inner/real.npy", folder / "link.npy");
     ASSERT_EQ(writeRefusal(folder / "link.npy", array), "accepted");
     EXPECT_TRUE(fs::is_symlink(folder / "link.npy"));
-    EXPECT_EQ(contents(folder / "inner/real.npy"), rope::formatNpy(array));
+    EXPECT_EQ(contents(folder / "inner/real.npy"), npy::format(array));
 }
 
 // ---- NumPy itself
