@@ -9,7 +9,7 @@
 #                     this order; without it all. The names of the report's files then end with those of the steps
 #   --rounds N        of each case that is timed; without it 21, with --short 2
 #   --seconds N       after so long the step that runs is stopped, and the others are left out; without it there is no limit
-#   --short           fewer tests, lengths and rounds: half a minute on a CPU's driver. The report's name ends with it
+#   --short           fewer tests, lengths, rounds and fused passes: half a minute on a CPU's driver. The report's name ends with it
 #   --out DIR         another folder for the report
 #   --pack DIR        builds, and puts what another machine needs beside this repository's files into DIR: programs, shaders,
 #                     shared libraries, the commit. There: gpu.sh --from-build DIR
@@ -232,10 +232,10 @@ run_rotation() {
 
 # The other steps' pipelines go without a driver's checks of bounds where the device lets them.
 run_bounds() {
-    local tokens=1,32,512,4096 status=0 kind
-    [ $short = no ] || tokens=1
+    local tokens=1,32,512,4096 status=0 kind kinds='qkv qwen3'
+    [ $short = no ] || tokens=1 kinds='qkv_inline qwen3_inline'
     bench --bounds-checks --source rows,table,inline --element f32,f16,bf16 --place in-place --tokens "$tokens" || status=$?
-    for kind in qkv qwen3; do
+    for kind in $kinds; do
         bench --bounds-checks --fused --only "$kind" --tokens "$tokens" || status=$?
     done
     return $status
@@ -254,7 +254,17 @@ run_models() {
 
 run_table() { bench --table --tokens "$([ $short = yes ] && echo 1,32 || echo 1,32,512,4096,32768)"; }
 
-run_fused() { bench --fused --tokens "$([ $short = yes ] && echo 16 || echo 1,32,512,4096)"; }
+run_fused() {
+    local kind status=0
+    if [ $short = no ]; then
+        bench --fused --tokens 1,32,512,4096
+        return
+    fi
+    for kind in kv_q8_0_hadamard qwen3_inline shift; do
+        bench --fused --only "$kind" --tokens 16 || status=$?
+    done
+    return $status
+}
 
 run_encodings() {
     if [ $short = yes ]; then
@@ -426,7 +436,7 @@ print_report() { # NAME
     echo "- date: $(date -u +%Y-%m-%d)"
     echo "- commit: $commit"
     [ -z "$programs" ] || echo "- programs: $programs"
-    echo "- rounds of each case: $rounds$([ $short = no ] || echo ', and fewer lengths (--short)')"
+    echo "- rounds of each case: $rounds$([ $short = no ] || echo ', and fewer lengths and fused passes (--short)')"
     echo "- failed or left out: $([ ${#failed[@]} = 0 ] && echo nothing || echo "${failed[*]}")"
     echo
     echo "| step | seconds | result |"

@@ -274,7 +274,9 @@ if(TARGET vkrope-tool)
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
         add_executable(vkrope-spoiled tests/program/spoiled_plan.cpp $<TARGET_OBJECTS:vkrope-tool>)
         target_link_libraries(vkrope-spoiled PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
-        target_link_options(vkrope-spoiled PRIVATE -Wl,--wrap=ropePlanRotate)
+        target_include_directories(vkrope-spoiled PRIVATE ${VKROPE_ROOTS})
+        target_link_options(vkrope-spoiled PRIVATE -Wl,--wrap=ropePlanRotate
+            -Wl,--wrap=_ZN4tool12quickChoicesERKSt6vectorIS0_IhSaIhEESaIS2_EE)
 
         add_library(vkrope-faulty-system MODULE tests/program/faulty_system.cpp)
         target_compile_options(vkrope-faulty-system PRIVATE ${VKROPE_WARNINGS})
