@@ -19,6 +19,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <type_traits>
 
 namespace tool {
 namespace {
@@ -81,80 +83,63 @@ struct Measurement {
         makeAndTime;
 };
 
+// A bench of the type is made of the arguments, and its cases have verified themselves by then.
+template <typename Bench, typename... Arguments> auto timingOf(Arguments... arguments) {
+    return [=](BenchDevice* device, BenchRow* row, const auto& time) {
+        Bench bench(device, arguments...);
+        row->bytes = static_cast<double>(bench.bytes());
+        if constexpr (std::is_same_v<Bench, measure::FusedBench>)
+            row->unfused_bytes = static_cast<double>(bench.unfusedBytes());
+        time(bench.contestants());
+    };
+}
+
 Measurement rotationMeasurement(const RotationCase& c) {
-    Measurement measurement;
-    measurement.name = measure::caseName(c);
-    measurement.tokens = c.tokens;
     const char* pairing = measure::nameIn(measure::pairings(), c.pairing);
     const char* place = measure::nameIn(measure::placements(), c.out_of_place);
-    measurement.row.group = measure::describeModel(*c.model) + ", " + pairing + ", " + place;
-    if (c.sequences > 1)
-        measurement.row.group += ", " + std::to_string(c.sequences) + (c.packed ? " packed" : "") + " sequences";
-    measurement.row.labels = {{"model", c.model->name},
-                              {"pairing", pairing},
-                              {"place", place},
-                              {"tokens", c.tokens},
-                              {"element", measure::nameIn(measure::elements(), c.element)},
-                              {"source", measure::nameIn(measure::sources(), c.source)}};
+    BenchRow row;
+    row.group = measure::describeModel(*c.model) + ", " + pairing + ", " + place;
     if (c.sequences > 1) {
-        Json all = {{"sequences", c.sequences}, {"packed", c.packed}};
-        all.update(measurement.row.labels);
-        measurement.row.labels = all;
+        row.group += ", " + std::to_string(c.sequences) + (c.packed ? " packed" : "") + " sequences";
+        row.labels = {{"sequences", c.sequences}, {"packed", c.packed}};
     }
-    measurement.row.shown = 3;
-    measurement.makeAndTime = [c](BenchDevice* bench, BenchRow* row, const auto& time) {
-        measure::RotationBench rotation(bench, c);
-        row->bytes = static_cast<double>(rotation.bytes());
-        time(rotation.contestants());
-    };
-    return measurement;
+    row.labels.update({{"model", c.model->name},
+                       {"pairing", pairing},
+                       {"place", place},
+                       {"tokens", c.tokens},
+                       {"element", measure::nameIn(measure::elements(), c.element)},
+                       {"source", measure::nameIn(measure::sources(), c.source)}});
+    row.shown = 3;
+    return {row, measure::caseName(c), c.tokens, timingOf<measure::RotationBench>(c)};
 }
 
 Measurement tableMeasurement(const measure::ModelShape& model, uint32_t tokens) {
-    Measurement measurement;
-    measurement.name = std::string("table/") + model.name;
-    measurement.tokens = tokens;
-    measurement.row.group = "tables of cos and sin, written by position";
-    measurement.row.labels = {{"model", model.name}, {"tokens", tokens}};
-    measurement.row.shown = 2;
-    measurement.makeAndTime = [&model, tokens](BenchDevice* bench, BenchRow* row, const auto& time) {
-        measure::TableBench table(bench, model, tokens);
-        row->bytes = static_cast<double>(table.bytes());
-        time(table.contestants());
-    };
-    return measurement;
+    BenchRow row;
+    row.group = "tables of cos and sin, written by position";
+    row.labels = {{"model", model.name}, {"tokens", tokens}};
+    row.shown = 2;
+    return {row, std::string("table/") + model.name, tokens, timingOf<measure::TableBench>(std::cref(model), tokens)};
 }
 
 Measurement fusedMeasurement(const measure::FusedKind& kind, uint32_t tokens) {
-    Measurement measurement;
-    measurement.name = std::string("fused/") + kind.name;
-    measurement.tokens = tokens;
-    measurement.row.group = std::string("fused: ") + kind.name + ", " + std::to_string(kind.q_heads) + " + " +
-                            std::to_string(kind.kv_heads) + " + " + std::to_string(kind.vHeads()) + " heads";
-    measurement.row.labels = {{"fused", kind.name}, {"tokens", tokens}};
-    measurement.row.shown = 1;
-    measurement.makeAndTime = [&kind, tokens](BenchDevice* bench, BenchRow* row, const auto& time) {
-        measure::FusedBench fused(bench, kind, tokens);
-        row->bytes = static_cast<double>(fused.bytes());
-        row->unfused_bytes = static_cast<double>(fused.unfusedBytes());
-        time(fused.contestants());
-    };
-    return measurement;
+    BenchRow row;
+    row.group = std::string("fused: ") + kind.name + ", " + std::to_string(kind.q_heads) + " + " +
+                std::to_string(kind.kv_heads) + " + " + std::to_string(kind.vHeads()) + " heads";
+    row.labels = {{"fused", kind.name}, {"tokens", tokens}};
+    row.shown = 1;
+    return {row, std::string("fused/") + kind.name, tokens, timingOf<measure::FusedBench>(std::cref(kind), tokens)};
 }
 
 Measurement encodingMeasurement(const measure::EncodingKind& kind, uint32_t size) {
-    Measurement measurement;
-    measurement.name = kind.name;
-    measurement.tokens = size;
-    measurement.row.group = kind.name + (", " + kind.of);
-    measurement.row.labels = {{"encoding", kind.name}, {kind.unit, size}};
-    measurement.row.shown = 1;
-    measurement.makeAndTime = [kind, size](BenchDevice* bench, BenchRow* row, const auto& time) {
-        measure::EncodingBench encoding = kind.make(bench, size);
-        row->bytes = static_cast<double>(encoding.bytes);
-        time(encoding.contestants());
-    };
-    return measurement;
+    BenchRow row;
+    row.group = kind.name + (", " + kind.of);
+    row.labels = {{"encoding", kind.name}, {kind.unit, size}};
+    row.shown = 1;
+    return {row, kind.name, size, [kind, size](BenchDevice* bench, BenchRow* made, const auto& time) {
+                measure::EncodingBench encoding = kind.make(bench, size);
+                made->bytes = static_cast<double>(encoding.bytes);
+                time(encoding.contestants());
+            }};
 }
 
 std::vector<Measurement> measurementsOf(const BenchOptions& options) {
@@ -337,24 +322,25 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
 }
 
 const char kBenchFooter[] =
-    "Every case is verified against the CPU's bits before it is timed. It takes turns with others of as many bytes: "
-    "copies "
-    "of 1, 2, 4 and 8 times 16 bytes a thread from one buffer to another, and vkCmdCopyBuffer; in place also a kernel "
-    "that has the rotation's loads and stores and only negates; the case in float32, and an inline one from a table. "
-    "An "
-    "empty dispatch comes last. \"best copy\" is the ratio to the fastest copy kernel, in place too. Without further "
-    "options the bench times Llama-3-8B, half, inline, in place and out of place, at 1, 32, 512 and 4096 tokens.\n"
-    "The device is warmed up first. A time is that of a submission of as many dispatches as take a few milliseconds, "
-    "with "
-    "a barrier between each two, divided by their number. They use sets of buffers in turns that are larger than a "
-    "cache "
-    "together (--working-set); warm us is the time on one set, where one fits a cache. A line at the end says so if "
-    "the "
-    "device's clock moved.\n"
-    "--tune times each case with up to twenty tunings: 1, 2, 4 and 8 heads and 8 and 4 pairs of a thread, then groups "
+    "Every case is verified against the CPU's bits before it is timed. It takes turns with others of as many bytes:\n"
+    "copies of 1, 2, 4 and 8 times 16 bytes a thread from one buffer to another, and vkCmdCopyBuffer; in place also a\n"
+    "kernel that has the rotation's loads and stores and only negates; the case in float32, and an inline one from a\n"
+    "table. An empty dispatch comes last. \"best copy\" is the ratio to the fastest copy kernel, in place too. "
+    "Without\n"
+    "further options the bench times Llama-3-8B, half, inline, in place and out of place, at 1, 32, 512 and 4096 "
+    "tokens.\n"
+    "The device is warmed up first. A time is that of a submission of as many dispatches as take a few milliseconds,\n"
+    "with a barrier between each two, divided by their number. They use sets of buffers in turns that are larger than "
+    "a\n"
+    "cache together (--working-set); warm us is the time on one set, where one fits a cache. A line at the end says "
+    "so\n"
+    "if the device's clock moved.\n"
+    "--tune times each case with up to twenty tunings: 1, 2, 4 and 8 heads and 8 and 4 pairs of a thread, then groups\n"
     "of at most 64 to 512 threads for the best of these. They take turns with the library's own; the best few are "
-    "timed once more, and --rounds are theirs. No bit depends on a tuning. \"keep\": none is faster than the noise "
-    "explains. `take` is a RopeTuning for a description, and with its commas for --tuning.\n"
+    "timed\n"
+    "once more, and --rounds are theirs. No bit depends on a tuning. \"keep\": none is faster than the noise "
+    "explains.\n"
+    "`take` is a RopeTuning for a description, and with its commas for --tuning.\n"
     "Exit status 1 where results are wrong.\n\n"
     "examples:\n"
     "  vkrope bench --tokens 1,32 --element f16\n"

@@ -4,6 +4,7 @@
 #include "program/elements.hpp"
 
 #include <cstddef>
+#include <type_traits>
 
 namespace tool {
 
@@ -66,37 +67,30 @@ bool mayScale(const PartialCase& partial) {
     return isInline(partial) || partial.d.rotation.operation < ROPE_OPERATION_INVERSE;
 }
 
+// Sets a member of the description, or of its rotation, to an enumerator: the first choice is number `first`.
+template <auto member, uint32_t first = 0> void set(uint32_t choice, PartialCase* partial) {
+    auto& value = partial->d.*member;
+    value = static_cast<std::decay_t<decltype(value)>>(first + choice);
+}
+template <auto member, uint32_t first = 0> void setRotation(uint32_t choice, PartialCase* partial) {
+    auto& value = partial->d.rotation.*member;
+    value = static_cast<std::decay_t<decltype(value)>>(first + choice);
+}
+
 // A new option is one row. Compiling takes the most time, so options that choose a pipeline come first and the others
 // last. The alignment is sampled because every one of its choices would compile all pipelines anew.
 const std::vector<MatrixOption> kOptions = {
-    {"element in", false, elementNames(" in"),
-     [](uint32_t choice, PartialCase* partial) { partial->d.element = static_cast<RopeElement>(1 + choice); }, nullptr},
-    {"element out", false, elementNames(" out"),
-     [](uint32_t choice, PartialCase* partial) { partial->d.element_out = static_cast<RopeElement>(1 + choice); },
-     nullptr},
-    {"pairing in", false, pairingNames(" in"),
-     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.pairing = static_cast<RopePairing>(1 + choice); },
-     nullptr},
-    {"pairing out", false, pairingNames(" out"),
-     [](uint32_t choice, PartialCase* partial) {
-         partial->d.rotation.pairing_out = static_cast<RopePairing>(1 + choice);
-     },
-     nullptr},
+    {"element in", false, elementNames(" in"), set<&RopeRotateDescription::element, 1>, nullptr},
+    {"element out", false, elementNames(" out"), set<&RopeRotateDescription::element_out, 1>, nullptr},
+    {"pairing in", false, pairingNames(" in"), setRotation<&RopeRotation::pairing, 1>, nullptr},
+    {"pairing out", false, pairingNames(" out"), setRotation<&RopeRotation::pairing_out, 1>, nullptr},
     {"place",
      false,
      {"out of place", "in place"},
      [](uint32_t choice, PartialCase* partial) { partial->d.out_of_place = 1 - choice; },
      mayBeInPlace},
-    {"source",
-     false,
-     {"inline", "table", "rows"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.source = static_cast<RopeSource>(choice); },
-     nullptr},
-    {"angle",
-     false,
-     {"exact", "compatible"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.angle = static_cast<RopeAngle>(choice); },
-     isInline},
+    {"source", false, {"inline", "table", "rows"}, setRotation<&RopeRotation::source>, nullptr},
+    {"angle", false, {"exact", "compatible"}, setRotation<&RopeRotation::angle>, isInline},
     {"row element", false, elementNames(" rows"),
      [](uint32_t choice, PartialCase* partial) {
          partial->d.rotation.rows.element = static_cast<RopeElement>(1 + choice);
@@ -184,11 +178,7 @@ const std::vector<MatrixOption> kOptions = {
          partial->d.rotation.skip_last = partial->d.tokens > 1 ? choice : 0;
      },
      nullptr},
-    {"operation",
-     false,
-     {"forward", "transpose", "inverse", "shift"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.operation = static_cast<RopeOperation>(choice); },
-     nullptr},
+    {"operation", false, {"forward", "transpose", "inverse", "shift"}, setRotation<&RopeRotation::operation>, nullptr},
     {"row format",
      false,
      {"split", "duplicated", "interleaved", "two arrays"}, // complex rows equal interleaved ones

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
 
 namespace tool {
@@ -70,17 +69,13 @@ bool readConfigFile(const std::string& path, ConfigFile* config, Failure* failur
     return true;
 }
 
-// A pipe can be read once, so what it gave is kept for the next call.
+// A pipe can be read once, and an encoding is read anew for its positions' length.
 bool openConfigFile(const std::string& path, ConfigFile* file, Failure* failure) {
-    static std::map<std::string, ConfigFile> pipes;
-    const auto known = pipes.find(path);
-    if (known != pipes.end()) {
-        *file = known->second;
-        return true;
-    }
-    if (!readConfigFile(path, file, failure)) return false;
-    std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored)) pipes[path] = *file;
+    static ConfigFile kept;
+    static bool is_read = false;
+    if (!is_read && !readConfigFile(path, &kept, failure)) return false;
+    is_read = true;
+    *file = kept;
     return true;
 }
 

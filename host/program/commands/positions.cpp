@@ -47,44 +47,31 @@ bool takeRange(const std::string& text, int64_t first, int64_t last, Positions* 
     return true;
 }
 
-// Takes whole positions of int32 or int64.
-bool takeWholePositions(const rope::NpyArray& array, Positions* positions) {
-    for (size_t i = 0; i < positions->values.size(); ++i) {
-        int64_t value = 0;
-        int32_t narrow = 0;
-        if (array.type == Type::i32) {
-            std::memcpy(&narrow, array.data.data() + i * 4, 4);
-            value = narrow;
-        } else {
-            std::memcpy(&value, array.data.data() + i * 8, 8);
-        }
-        positions->values[i] = value;
+template <typename From, typename To> std::vector<To> valuesOf(const rope::NpyArray& array) {
+    std::vector<To> values(static_cast<size_t>(array.count()));
+    for (size_t i = 0; i < values.size(); ++i) {
+        From value;
+        std::memcpy(&value, array.data.data() + i * sizeof value, sizeof value);
+        values[i] = value;
     }
-    return true;
+    return values;
 }
 
 // Takes positions of float32 or float64. If all are whole they stay whole, so that a table may be read by them. Else
 // each becomes the nearest multiple of 2^-32, which is exact for float32 from 2^-9 up and float64 from 2^20 up.
-bool takeFloatPositions(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
-    std::vector<double> floats(positions->values.size());
-    for (size_t i = 0; i < floats.size(); ++i) {
-        float narrow = 0;
-        if (array.type == rope::NpyArray::Type::f32) {
-            std::memcpy(&narrow, array.data.data() + i * 4, 4);
-            floats[i] = narrow;
-        } else {
-            std::memcpy(&floats[i], array.data.data() + i * 8, 8);
-        }
-        if (!(std::fabs(floats[i]) < 0x1p31)) {
+bool takeFloatPositions(const std::string& path, const std::vector<double>& floats, Positions* positions,
+                        Failure* failure) {
+    for (const double position : floats) {
+        if (!(std::fabs(position) < 0x1p31)) {
             char value[32];
-            std::snprintf(value, sizeof value, "%.17g", floats[i]);
+            std::snprintf(value, sizeof value, "%.17g", position);
             return refuse(failure, "--positions: " + path + " has the position " + value +
                                        "; it must be finite and less than 2^31 from 0");
         }
-        positions->whole = positions->whole && floats[i] == std::floor(floats[i]);
+        positions->whole = positions->whole && position == std::floor(position);
     }
     const double unit = positions->whole ? 1 : 0x1p32;
-    for (size_t i = 0; i < floats.size(); ++i) positions->values[i] = std::llrint(floats[i] * unit);
+    for (const double position : floats) positions->values.push_back(std::llrint(position * unit));
     return true;
 }
 
@@ -97,9 +84,14 @@ bool checkPositionType(const std::string& path, const rope::NpyArray& array, Fai
 }
 
 bool takePositions(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
-    positions->values.resize(static_cast<size_t>(array.count()));
-    return isWholeType(array.type) ? takeWholePositions(array, positions)
-                                   : takeFloatPositions(path, array, positions, failure);
+    if (!isWholeType(array.type)) {
+        const bool narrow = array.type == Type::f32;
+        return takeFloatPositions(path, narrow ? valuesOf<float, double>(array) : valuesOf<double, double>(array),
+                                  positions, failure);
+    }
+    const bool narrow = array.type == Type::i32;
+    positions->values = narrow ? valuesOf<int32_t, int64_t>(array) : valuesOf<int64_t, int64_t>(array);
+    return true;
 }
 
 // Hints at a row of a text's positions before those of the axes. Empty: there is none too many.

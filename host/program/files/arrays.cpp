@@ -28,27 +28,24 @@ double memoryBytes() {
 
 // Finds the element that an array's type and --element agree on.
 bool findElement(const std::string& where, Type type, RopeElement asked, RopeElement* element, Failure* failure) {
+    const struct {
+        Type type;
+        RopeElement element;
+        const char* taken;
+    } kElements[] = {{Type::f32, ROPE_ELEMENT_F32, "f32 takes float32"},
+                     {Type::f16, ROPE_ELEMENT_F16, "f16 takes float16"},
+                     {Type::u16, ROPE_ELEMENT_BF16, "bf16 takes bfloat16, which is uint16 in an .npy"}};
     const std::string holds = where + " holds " + rope::npyTypeName(type);
-    switch (type) {
-    case Type::f32:
-        *element = ROPE_ELEMENT_F32;
-        break;
-    case Type::f16:
-        *element = ROPE_ELEMENT_F16;
-        break;
-    case Type::u16:
-        if (asked == ROPE_ELEMENT_DEFAULT)
-            return refuse(failure, holds + "; if these are the bits of bfloat16, say --element bf16");
-        *element = ROPE_ELEMENT_BF16;
-        break;
-    default:
-        return refuse(failure, holds + "; it must be float32, float16 or bfloat16, which is uint16 in an .npy");
+    *element = ROPE_ELEMENT_DEFAULT;
+    for (const auto& row : kElements) {
+        if (row.type == type) *element = row.element;
     }
-    if (asked != ROPE_ELEMENT_DEFAULT && asked != *element) {
-        const char* wanted = asked == ROPE_ELEMENT_F32   ? "f32 takes float32"
-                             : asked == ROPE_ELEMENT_F16 ? "f16 takes float16"
-                                                         : "bf16 takes bfloat16, which is uint16 in an .npy";
-        return refuse(failure, holds + ", but --element " + wanted);
+    if (*element == ROPE_ELEMENT_DEFAULT)
+        return refuse(failure, holds + "; it must be float32, float16 or bfloat16, which is uint16 in an .npy");
+    if (type == Type::u16 && asked == ROPE_ELEMENT_DEFAULT)
+        return refuse(failure, holds + "; if these are the bits of bfloat16, say --element bf16");
+    for (const auto& row : kElements) {
+        if (row.element == asked && asked != *element) return refuse(failure, holds + ", but --element " + row.taken);
     }
     return true;
 }
