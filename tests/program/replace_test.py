@@ -12,6 +12,7 @@ OUTPUTS = ["c.npy", "s.npy"]
 TABLE = ["table", "--config", "config.json", "--cos", OUTPUTS[0], "--sin", OUTPUTS[1], "--device", "cpu"]
 FAULTY = os.path.join(os.path.dirname(PROGRAM), "libvkrope-faulty-system.so")
 OLD = [b"old cosines", b"old sines"]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 def contents():
@@ -33,6 +34,12 @@ def new_contents(positions):
     return contents()
 
 
+def hear_signals():
+    """What runs in the background of a shell ignores some, and so would the program."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def first_new(new, old, count):
     return [*new[:count], *old[count:]]
 
@@ -49,7 +56,8 @@ def a_signal_from_outside_leaves_whole_files():
     new = new_contents("0:20000")
     put(OLD)
     before = sorted(os.listdir("."))
-    for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP] * 2:
+    hear_signals()
+    for number in SIGNALS * 2:
         put(OLD)
         process = subprocess.Popen([*COMMAND, *TABLE, "--positions", "0:20000"], stdout=subprocess.DEVNULL, stderr=theirs)
         shown = b""
@@ -85,9 +93,10 @@ def a_signal_between_two_steps_leaves_whole_files():
     new = new_contents("0:64")
     steps = [(f"{how} {step}", file) for how in ("before", "behind")
              for step, file in [("fwrite 1", 0), ("fwrite 2", 0), ("rename 1", 1), ("fwrite 3", 1), ("fwrite 4", 1), ("rename 2", 2)]]
+    hear_signals()
     for i, (step, count) in enumerate(steps):
         for old, before in cases_of_old():
-            number = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP][i % 3]
+            number = SIGNALS[i % 3]
             done = run_faulty(f"{step} {int(number)}")
             assert done.returncode == -number, (step, done)
             assert contents() == first_new(new, old, count), (step, old)

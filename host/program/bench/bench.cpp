@@ -103,12 +103,7 @@ Measurement rotationMeasurement(const RotationCase& c) {
         row.group += ", " + std::to_string(c.sequences) + (c.packed ? " packed" : "") + " sequences";
         row.labels = {{"sequences", c.sequences}, {"packed", c.packed}};
     }
-    row.labels.update({{"model", c.model->name},
-                       {"pairing", pairing},
-                       {"place", place},
-                       {"tokens", c.tokens},
-                       {"element", measure::nameIn(measure::elements(), c.element)},
-                       {"source", measure::nameIn(measure::sources(), c.source)}});
+    row.labels.update(caseLabels(c));
     row.shown = 3;
     return {row, measure::caseName(c), c.tokens, timingOf<measure::RotationBench>(c)};
 }
@@ -303,7 +298,7 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
     if (options.json) {
         Json list = Json::array();
         for (const BenchRow& row : rows) list.push_back(rowJson(row));
-        Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
+        Json whole = {{"device", deviceJson(info)},
                       {"clock", options.timing.clock},
                       {"clock_watch", clockJson(clock)},
                       {"working_set_mib", bench.workingSet() >> 20},

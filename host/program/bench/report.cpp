@@ -135,6 +135,19 @@ void setQuartiles(const char* name, const Quartiles& quartiles, double unit, Jso
 
 } // namespace
 
+Json caseLabels(const measure::RotationCase& c) {
+    return {{"model", c.model->name},
+            {"pairing", measure::nameIn(measure::pairings(), c.pairing)},
+            {"place", measure::nameIn(measure::placements(), c.out_of_place)},
+            {"tokens", c.tokens},
+            {"element", measure::nameIn(measure::elements(), c.element)},
+            {"source", measure::nameIn(measure::sources(), c.source)}};
+}
+
+Json deviceJson(const rope::DeviceInfo& info) {
+    return {{"name", info.name}, {"type", info.type}, {"driver", info.driver}};
+}
+
 Json rowJson(const BenchRow& row) {
     Json result = row.labels;
     if (!row.untimed_reason.empty()) {

@@ -1,6 +1,7 @@
 // The rows that `vkrope bench` has measured, written as lines of a table and as JSON.
 #pragma once
 
+#include "bench/cases/cases.hpp"
 #include "bench/harness/round_robin.hpp"
 
 #include <nlohmann/json.hpp>
@@ -38,6 +39,8 @@ struct BenchRow {
 // Prints the row, and before it the group and the head of the columns unless `above` has the same.
 void printRow(const BenchRow& row, const BenchRow* above);
 Json rowJson(const BenchRow& row);
+Json caseLabels(const measure::RotationCase& c);
+Json deviceJson(const rope::DeviceInfo& info);
 void printClockReport(const measure::ClockReport& report); // one line if the clock moved
 
 } // namespace tool

@@ -22,15 +22,6 @@ std::string initializer(const RopeTuning& t) {
     return "{" + std::to_string(t.group_size) + ", " + std::to_string(t.heads) + ", " + std::to_string(t.pairs) + "}";
 }
 
-Json caseLabels(const RotationCase& c) {
-    return {{"model", c.model->name},
-            {"pairing", measure::nameIn(measure::pairings(), c.pairing)},
-            {"place", measure::nameIn(measure::placements(), c.out_of_place)},
-            {"element", measure::nameIn(measure::elements(), c.element)},
-            {"source", measure::nameIn(measure::sources(), c.source)},
-            {"tokens", c.tokens}};
-}
-
 Json tuningJson(const RotationCase& c, const TuningResult& t) {
     Json row = caseLabels(c);
     row["tried"] = t.tried;
@@ -98,9 +89,7 @@ bool runTune(const TuneOptions& options, Failure* failure) try {
         if (!options.json) std::printf("%-46s %7u %s\n", measure::caseName(c).c_str(), c.tokens, reason.c_str());
     }
     if (options.json) {
-        const Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
-                            {"clock_watch", clockJson(clock)},
-                            {"rows", rows}};
+        const Json whole = {{"device", deviceJson(info)}, {"clock_watch", clockJson(clock)}, {"rows", rows}};
         std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
     } else {
         printClockReport(clock.report());
