@@ -138,9 +138,8 @@ bool readArrayFile(const std::string& option, const std::string& path, const Arr
     const std::string other = whyNoNpy(path);
     if (!other.empty()) return refuse(failure, option + " is " + path + "; " + other);
     std::string error;
-    if (!rope::readNpy(path, array, &error, rope::NpyPart::header)) return refuse(failure, option + ": " + error);
-    if (!check(*array, failure)) return false;
-    return rope::readNpy(path, array, &error) || refuse(failure, option + ": " + error);
+    const auto judge = [&](const rope::NpyArray& header) { return check(header, failure); };
+    return rope::readNpy(path, array, &error, judge) || (!error.empty() && refuse(failure, option + ": " + error));
 }
 
 std::string shapeText(const rope::NpyArray& array) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,12 @@ const char* npyTypeName(NpyArray::Type type);
 
 constexpr size_t kNpyMaxRank = 32;
 
-enum class NpyPart { header, whole }; // a header gives the type and the shape, and no data
-
 // Reads the format versions 1.0, 2.0 and 3.0, either byte order, either element order. A file must have the very size
 // that its header says. Nothing is allocated before that is known. Only Fortran order takes a second copy of the data.
-// The sentence in *error begins with the path; `error` may be null. On failure the result is unspecified.
-bool readNpy(const std::string& path, NpyArray* array, std::string* error, NpyPart part = NpyPart::whole);
+// `check` judges the type and the shape before there is memory for the data; where it returns false, *error stays. The
+// sentence in *error begins with the path; `error` may be null. On failure the result is unspecified.
+bool readNpy(const std::string& path, NpyArray* array, std::string* error,
+             const std::function<bool(const NpyArray& header)>& check = nullptr);
 
 // Writes the format version 1.0, byte for byte as NumPy does. The data must have as many bytes as the shape asks for.
 // Either the whole file or the earlier one stands under that name.

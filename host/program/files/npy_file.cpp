@@ -8,7 +8,9 @@
 namespace rope {
 namespace {
 
-bool readParts(const std::string& path, NpyPart part, NpyArray* array, std::string* problem) {
+// Leaves *problem empty where the check returns false.
+bool readChecked(const std::string& path, const std::function<bool(const NpyArray&)>& check, NpyArray* array,
+                 std::string* problem) {
     InputFile file;
     if (!file.open(path, problem)) return false;
     std::vector<uint8_t> head(static_cast<size_t>(std::min<uint64_t>(file.size(), kNpyMaxHeaderBytes)));
@@ -16,10 +18,8 @@ bool readParts(const std::string& path, NpyPart part, NpyArray* array, std::stri
     if (!file.read(head.data(), head.size(), problem) ||
         !parseNpyHeader(head.data(), head.size(), file.size(), &header, problem))
         return false;
-    if (part == NpyPart::header) {
-        *array = {header.type, header.shape, {}};
-        return true;
-    }
+    *array = {header.type, header.shape, {}};
+    if (check && !check(*array)) return false;
     // The head may hold some of the data, or all of it.
     array->data.resize(static_cast<size_t>(header.data_bytes));
     const size_t begin = static_cast<size_t>(header.data_offset);
@@ -37,10 +37,12 @@ bool refuseFile(const std::string& path, const std::string& problem, std::string
 
 } // namespace
 
-bool readNpy(const std::string& path, NpyArray* array, std::string* error, NpyPart part) {
+bool readNpy(const std::string& path, NpyArray* array, std::string* error,
+             const std::function<bool(const NpyArray&)>& check) {
     std::string problem;
     try {
-        if (readParts(path, part, array, &problem)) return true;
+        if (readChecked(path, check, array, &problem)) return true;
+        if (problem.empty()) return false;
     } catch (const std::bad_alloc&) {
         problem = "there is not enough memory for the array";
     } catch (const std::length_error&) {
