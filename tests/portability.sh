@@ -20,6 +20,7 @@
 #   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
 #   glslc        every shader by the glslc of Debian 13: valid, and nothing to fuse                  1 minute
 #   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see docs/engines.md   1 minute
+#   llama        llama.cpp v0.5.0 with vkrope inside, its tests and far positions: VKROPE_LLAMA, see there  5 minutes
 #
 # Times are of two cores. The compilers, cross, glslc, floor and fences belong into every run that changes a shader; all of it once a
 # week, and before a release. Downloads go into the build folder (VKROPE_BUILD, else build/), and the packages of the
@@ -38,7 +39,7 @@ jobs=$(getconf _NPROCESSORS_ONLN)
 suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
 mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
 results=${VKROPE_RESULTS:-$root/bench/results/portability.md}
-readonly every_row=(lavapipe backports newest swiftshader floor fences arm64 windows android amd intel nvidia adreno apple mali cross glslc ggml)
+readonly every_row=(lavapipe backports newest swiftshader floor fences arm64 windows android amd intel nvidia adreno apple mali cross glslc ggml llama)
 failed=0
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -379,14 +380,49 @@ row_ggml() {
     row "$title" ok "${note}all by vkrope; $(tail -n 1 "$work/ggml-cases.log"); the toy decoder's logits are within 1e-5; $(seconds_since "$start")"
 }
 
+# llama.cpp's own tests of what vkrope takes, six of its architectures, and a random model at far positions and with a cache
+# that is shifted, on the newer lavapipe where it can be had.
+row_llama() {
+    local bin=${VKROPE_LLAMA:-}/bin folder=$work/llama name json start title="llama.cpp v0.5.0" note="" type
+    local -a runs=()
+    start=$(date +%s)
+    if [ ! -x "$bin/test-llama-archs" ] || [ ! -x "$bin/test-backend-ops" ]; then
+        row "$title" "not here" "build llama.cpp with vkrope (docs/engines.md), and name its folder: VKROPE_LLAMA" && return
+    fi
+    json=$(newer_lavapipe "$work/backports") || json=$(system_lavapipe)
+    rm -rf "$folder"
+    mkdir -p "$folder/logits"
+    for name in ROPE ROPE_BACK ROPE_SET_ROWS SET_ROWS RMS_NORM_MUL_ROPE MUL_MAT_HADAMARD; do
+        llama_program "$json" "$bin/test-backend-ops" test -o "$name" -b Vulkan0 >"$folder/$name.log" 2>&1 ||
+            { row "$title" FAILED "$name: $folder/$name.log" && return; }
+        note+="$name $(sed -n 's|^ *\([0-9]*\)/.* tests passed$|\1|p' "$folder/$name.log" | head -n 1), "
+    done
+    for name in llama qwen3 gemma3 qwen2vl gpt-oss phi2; do
+        llama_program "$json" "$bin/test-llama-archs" -a "$name" -s 1 >"$folder/$name.log" 2>&1 ||
+            { row "$title" FAILED "the architecture $name: $folder/$name.log" && return; }
+    done
+    for type in f16 q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl; do runs+=("$type:0:0" "$type:1000000:0"); done
+    VKROPE_GGML=$VKROPE_LLAMA
+    { llama_program "$json" "$bin/test-llama-archs" -a llama -s 1 -d 0.5 -o "$folder" && # -d: attention has peaks
+        ggml_program far "$json" "$folder/llama-dense.gguf" 99 128 0 "$folder/logits" "${runs[@]}" q8_0:0:4 q4_0:0:4 &&
+        python3 "$root/tests/engine/ggml/far.py" "$folder/logits" 128; } >"$folder/far.log" 2>&1 ||
+        { row "$title" FAILED "far positions: $folder/far.log" && return; }
+    row "$title" ok "${note}six architectures; at position 1 000 000 f16's logits change by $(sed -n 's/^| f16:1000000:0 | \([^ ]*\).*/\1/p' "$folder/far.log") of their mean square; $(seconds_since "$start")"
+}
+
+llama_program() { # DRIVER_FILE PROGRAM ARGUMENT...
+    VK_DRIVER_FILES=$1 VK_ICD_FILENAMES=$1 GGML_VK_VISIBLE_DEVICES=0 VKROPE_OR_ABORT=1 "${@:2}"
+}
+
 # A program of tests/engine/ggml, with the headers and libraries of that ggml.
 ggml_program() { # NAME DRIVER_FILE ARGUMENT...
-    local source libraries
+    local source libraries llama=""
     source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$VKROPE_GGML/CMakeCache.txt")
     libraries=$(dirname "$(find "$VKROPE_GGML" -name 'libggml-base.so' | head -n 1)")
+    [ ! -e "$libraries/libllama.so" ] || llama=-lllama
     "${CXX:-c++}" -std=c++17 -O1 "$root/tests/engine/ggml/$1.cpp" -I"$source/include" -I"$source/ggml/include" \
-        -L"$libraries" -lggml -lggml-base -Wl,-rpath,"$libraries" -o "$work/ggml-$1" &&
-        VK_DRIVER_FILES=$2 VK_ICD_FILENAMES=$2 GGML_VK_VISIBLE_DEVICES=0 "$work/ggml-$1" "${@:3}"
+        -L"$libraries" $llama -lggml -lggml-base -Wl,-rpath,"$libraries" -o "$work/ggml-$1" &&
+        llama_program "$2" "$work/ggml-$1" "${@:3}"
 }
 
 # ---- What is asked for

@@ -30,6 +30,10 @@ RopeElement elementOf(uint32_t number) {
 }
 
 bool isThere(const RopeGgmlTensor& tensor) { return tensor.ne[0] != 0; }
+bool isOfCache(const RopeGgmlTensor& tensor) {
+    const RopeElement element = elementOf(tensor.type);
+    return element != ROPE_ELEMENT_DEFAULT && isForCaches(element);
+}
 
 RopeLayout layoutOf(const RopeGgmlTensor& t) {
     const ElementFormat& format = formatOf(elementOf(t.type));
@@ -62,18 +66,16 @@ RopeResult checkStrides(const char* name, const RopeGgmlTensor& t, uint32_t byte
 
 RopeResult checkFloats(const char* name, const RopeGgmlTensor& t, RopeReason* reason) {
     const RopeElement element = elementOf(t.type);
-    if (element != ROPE_ELEMENT_DEFAULT && !isForCaches(element))
+    if (element != ROPE_ELEMENT_DEFAULT && !isOfCache(t))
         return checkStrides(name, t, ropeElementBytes(element), reason);
     return refuse(reason, ROPE_ERROR_INVALID, "%s.type is %u; it must be ggml's F32 (0), F16 (1) or BF16 (30)", name,
                   t.type);
 }
 
-// Refuses what a result cannot be: SET_ROWS writes blocks too.
-RopeResult checkResult(const RopeGgmlNode& n, RopeReason* reason) {
-    const RopeElement element = elementOf(n.out.type);
-    if (!isThere(n.rows) || element == ROPE_ELEMENT_DEFAULT || !isForCaches(element))
-        return checkFloats("out", n.out, reason);
-    return checkStrides("out", n.out, formatOf(element).block_bytes, reason);
+// Row numbers lead into caches, whose blocks are read and written.
+RopeResult checkElements(const RopeGgmlNode& n, const char* name, const RopeGgmlTensor& t, RopeReason* reason) {
+    if (!isThere(n.rows) || !isOfCache(t)) return checkFloats(name, t, reason);
+    return checkStrides(name, t, formatOf(elementOf(t.type)).block_bytes, reason);
 }
 
 RopeResult checkIntegers(const char* name, const RopeGgmlTensor& t, bool wide, RopeReason* reason) {
@@ -110,18 +112,6 @@ RopeResult checkPositions(const RopeGgmlNode& n, uint32_t axes, RopeReason* reas
                 : refuseShape("positions", p, "there must be one for each axis of each token of x", reason);
 }
 
-RopeResult checkRows(const RopeGgmlNode& n, RopeReason* reason) {
-    const RopeResult result = checkIntegers("rows", n.rows, true, reason);
-    if (result != ROPE_SUCCESS) return result;
-    const bool fits =
-        n.rows.ne[0] == n.x.ne[2] && n.rows.ne[1] == 1 && n.rows.ne[2] == 1 && n.rows.ne[3] == 1 && n.x.ne[3] == 1;
-    if (!fits) return refuseShape("rows", n.rows, "there must be one for each token of x, and x.ne[3] be 1", reason);
-    if (n.in_place) return refuse(reason, ROPE_ERROR_INVALID, "in_place is 1 with rows; it must be 0");
-    return n.out.ne[0] == n.x.ne[0] * n.x.ne[1] && n.out.ne[2] == 1 && n.out.ne[3] == 1
-               ? ROPE_SUCCESS
-               : refuseShape("out", n.out, "with rows it must be x.ne[0] * x.ne[1], any number, 1 and 1", reason);
-}
-
 RopeResult checkOut(const RopeGgmlNode& n, RopeReason* reason) {
     bool same = n.out.type == n.x.type && n.out.offset == n.x.offset;
     for (int i = 0; i < 4; ++i) {
@@ -132,11 +122,30 @@ RopeResult checkOut(const RopeGgmlNode& n, RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "in_place is 1 and out is not x; type, nb and offset must be the same");
 }
 
-RopeResult checkNode(const RopeGgmlNode& n, const RopeRotation& rotation, RopeReason* reason) {
-    RopeResult result = checkAxes(rotation.frequencies, reason);
-    if (result == ROPE_SUCCESS) result = checkFloats("x", n.x, reason);
-    if (result == ROPE_SUCCESS) result = checkResult(n, reason);
-    if (result == ROPE_SUCCESS) result = checkPositions(n, axisCount(rotation.frequencies), reason);
+RopeResult checkRows(const RopeGgmlNode& n, RopeReason* reason) {
+    const RopeResult result = checkIntegers("rows", n.rows, true, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const bool fits =
+        n.rows.ne[0] == n.x.ne[2] && n.rows.ne[1] == 1 && n.rows.ne[2] == 1 && n.rows.ne[3] == 1 && n.x.ne[3] == 1;
+    if (!fits) return refuseShape("rows", n.rows, "there must be one for each token of x, and x.ne[3] be 1", reason);
+    const uint32_t in_place = isOfCache(n.x) ? 1 : 0;
+    if (n.in_place != in_place) {
+        return refuse(reason, ROPE_ERROR_INVALID, "in_place is %u with rows and an x of type %u; it must be %u",
+                      n.in_place, n.x.type, in_place);
+    }
+    if (n.in_place) return checkOut(n, reason);
+    return n.out.ne[0] == n.x.ne[0] * n.x.ne[1] && n.out.ne[2] == 1 && n.out.ne[3] == 1
+               ? ROPE_SUCCESS
+               : refuseShape("out", n.out, "with rows it must be x.ne[0] * x.ne[1], any number, 1 and 1", reason);
+}
+
+RopeResult checkNode(const RopeGgmlNode& n, const RopeRotation* rotation, RopeReason* reason) {
+    RopeResult result = checkElements(n, "x", n.x, reason);
+    if (result == ROPE_SUCCESS) result = checkElements(n, "out", n.out, reason);
+    if (result == ROPE_SUCCESS && isThere(n.positions)) {
+        result = checkAxes(rotation->frequencies, reason);
+        if (result == ROPE_SUCCESS) result = checkPositions(n, axisCount(rotation->frequencies), reason);
+    }
     if (result == ROPE_SUCCESS && isThere(n.weights)) result = checkWeights(n, reason);
     if (result != ROPE_SUCCESS) return result;
     return isThere(n.rows) ? checkRows(n, reason) : checkOut(n, reason);
@@ -144,15 +153,19 @@ RopeResult checkNode(const RopeGgmlNode& n, const RopeRotation& rotation, RopeRe
 
 // ---- Descriptions
 
-void describeRotation(const RopeGgmlNode& n, RopeFusedDescription* d) {
-    d->batch = static_cast<uint32_t>(n.x.ne[3]);
-    d->tokens = static_cast<uint32_t>(n.x.ne[2]);
-    d->head_dim = static_cast<uint32_t>(n.x.ne[0]);
-    d->element = elementOf(n.x.type);
+void describeRotation(const RopeGgmlNode& n, const RopeRotation& rotation, RopeFusedDescription* d) {
+    d->rotation = rotation;
     d->rotation.operation = n.backward ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
     d->rotation.frequencies.values = nullptr; // a plan needs none, and the caller's may be gone
     d->positions.same_for_all_sequences = 1;
     d->positions.offset = n.positions.offset / sizeof(int32_t);
+}
+
+void describeTensor(const RopeGgmlNode& n, RopeFusedDescription* d) {
+    d->batch = static_cast<uint32_t>(n.x.ne[3]);
+    d->tokens = static_cast<uint32_t>(n.x.ne[2]);
+    d->head_dim = static_cast<uint32_t>(n.x.ne[0]);
+    d->element = elementOf(n.x.type);
     d->k.heads = static_cast<uint32_t>(n.x.ne[1]);
     d->k.from = layoutOf(n.x);
     d->k.to = cacheLayout(layoutOf(n.out));
@@ -183,6 +196,12 @@ void describeRows(const RopeGgmlNode& n, RopeFusedDescription* d) {
     d->k.to = {layout.offset, 0, 0, layout.head_stride, static_cast<uint64_t>(n.x.ne[0])};
     cache->map_element = n.rows.type == kInt64 ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
     cache->map_offset = n.rows.offset / bytes;
+    if (!isOfCache(n.x)) return;
+    d->rotation.operation = ROPE_OPERATION_SHIFT;
+    d->element = ROPE_ELEMENT_DEFAULT;
+    d->k.from = {};
+    cache->slots = static_cast<uint32_t>(n.out.ne[2]);
+    d->k.to = {layout.offset, 0, 0, layout.token_stride, layout.head_stride};
 }
 
 } // namespace
@@ -191,14 +210,20 @@ RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, 
                         RopePlan* plan) {
     if (plan == nullptr) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
-    if (!node || !rotation) return planner.refused(refuseNull(planner.reason(), "node or rotation"));
+    if (!node || (!rotation && isThere(node->positions)))
+        return planner.refused(refuseNull(planner.reason(), "node or rotation"));
     const RopeGgmlNode& n = *node;
-    const RopeResult result = checkNode(n, *rotation, planner.reason());
+    const RopeResult result = checkNode(n, rotation, planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     RopeFusedDescription f = {};
-    f.rotation = *rotation;
-    describeRotation(n, &f);
-    if (!n.norm && !isThere(n.rows) && n.hadamard == 0) {
+    describeTensor(n, &f);
+    if (isThere(n.positions)) {
+        describeRotation(n, *rotation, &f);
+    } else {
+        f.k.no_rotation = 1;
+        f.positions.kind = ROPE_POSITIONS_COUNTED;
+    }
+    if (isThere(n.positions) && !n.norm && !isThere(n.rows) && n.hadamard == 0) {
         const RopeRotateDescription alone = rotationOf(f);
         return ropePlanRotate(&alone, limits, plan);
     }

@@ -607,13 +607,14 @@ typedef struct RopeGgmlTensor {
 } RopeGgmlTensor;
 /* This holds a ROPE or ROPE_BACK of ggml's graph and the nodes that become one pass with it: RMS_NORM before it, MUL
  * behind the norm, a MUL_MAT by Hadamard's matrix and SET_ROWS behind the rotation. With SET_ROWS the result may be of
- * any type that llama.cpp has a cache of. The structure has no padding: a host that finds the bytes of the last
- * graph again may keep their plan. */
+ * any type that llama.cpp has a cache of. Without positions there is no ROPE: V takes the other nodes alone. With rows
+ * and an x of blocks it is llama.cpp's shift of a cache: CPY to float32, MUL_MAT, ROPE, MUL_MAT and CPY back. The
+ * structure has no padding: a host that finds the bytes of the last graph again may keep their plan. */
 typedef struct RopeGgmlNode {
-    RopeGgmlTensor x;         /* slot K; the source of the first node */
-    RopeGgmlTensor positions; /* slot POSITIONS; 32-bit integers */
+    RopeGgmlTensor x;         /* slot K, of a shift K_OUT; the source of the first node */
+    RopeGgmlTensor positions; /* slot POSITIONS; 32-bit integers, of a shift those by which each token turns */
     RopeGgmlTensor weights;   /* slot K_WEIGHTS; MUL's other tensor, if there is one */
-    RopeGgmlTensor rows;      /* slot SLOT_MAP; SET_ROWS's row numbers, if there are any */
+    RopeGgmlTensor rows;      /* slot SLOT_MAP; SET_ROWS's row numbers, if there are any; of a shift 0, 1, 2, ... */
     RopeGgmlTensor out;       /* slot K_OUT, or K in place; the result of the last node, with rows the whole tensor */
     float epsilon;            /* RMS_NORM's */
     uint32_t norm;            /* 1: RMS_NORM before the rotation */
@@ -1208,8 +1209,8 @@ ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const
 ROPE_API RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,
                                        const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                        uint32_t* plan_count);
-/* Plans a node of ggml's graph. ropeReadGgml has filled in the rotation. Its operation is the node's and is not read,
- * and neither are frequencies.values. The tensors' elements lie beside each other (nb[0]); their other strides are
+/* Plans a node of ggml's graph. ropeReadGgml has filled in the rotation, which is not read without positions. Its
+ * operation is the node's and is not read, and neither are frequencies.values. The tensors' elements lie beside each other (nb[0]); their other strides are
  * free. A refusal names a member of the node, or of the description that the node means. The plan takes one dispatch,
  * or more if a device is too small. */
 ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, const RopeLimits* limits,

@@ -45,6 +45,16 @@ RopeGgmlNode fusedNode() {
     return n;
 }
 
+// Keys of Q8_0, which lie in heads of two blocks and turn by a delta each.
+RopeGgmlNode shiftNode() {
+    RopeGgmlNode n = plainNode();
+    n.x = n.out = {{kHeadDim, kHeads, kTokens, 1}, {34, 68, 68 * kHeads, 68 * kHeads * kTokens}, 340, kQ8, 0};
+    n.rows = packed(kI32, 4, {kTokens, 1, 1, 1});
+    n.hadamard = kHeadDim;
+    n.in_place = 1;
+    return n;
+}
+
 struct Rotation {
     RopeRotation rotation = {};
     double values[kHeadDim / 2];
@@ -194,6 +204,43 @@ TEST(GgmlNode, EveryTypeOfLlamasCachesIsAnElement) {
     expectSame(n, f, ropePlanFused);
 }
 
+// V's nodes: no ROPE, so that no rotation is asked for.
+TEST(GgmlNode, WithoutPositionsNothingTurns) {
+    RopeGgmlNode n = fusedNode();
+    n.norm = 0;
+    n.weights = n.positions = {};
+    n.hadamard = 64;
+    RopeFusedDescription f = fusedDescription();
+    f.rotation = {};
+    f.positions = {};
+    f.positions.kind = ROPE_POSITIONS_COUNTED;
+    f.k.no_rotation = 1;
+    f.k.norm = {};
+    f.k.hadamard = 64;
+    const RopeLimits limits = wideLimits();
+    RopePlan ours, theirs;
+    EXPECT_EQ(ropePlanGgml(&n, nullptr, &limits, &ours), ROPE_SUCCESS) << ours.reason.text;
+    EXPECT_EQ(ropePlanFused(&f, &limits, &theirs), ROPE_SUCCESS) << theirs.reason.text;
+    EXPECT_TRUE(ropePlansEqual(&ours, &theirs));
+    n = fusedNode();
+    EXPECT_EQ(ropePlanGgml(&n, nullptr, &limits, &ours), ROPE_ERROR_INVALID);
+}
+
+TEST(GgmlNode, RowsOfACacheThatIsReadAreAShift) {
+    RopeFusedDescription f = {};
+    rope::setRotation(plainDescription(), &f);
+    f.rotation.operation = ROPE_OPERATION_SHIFT;
+    f.out_of_place = 0;
+    f.k.from = {};
+    f.k.element = ROPE_ELEMENT_Q8_0;
+    f.k.hadamard = kHeadDim;
+    f.k.to = {320, 0, 0, kHeadDim * kHeads, kHeadDim};
+    f.cache.kind = ROPE_CACHE_SLOTS;
+    f.cache.slots = kTokens;
+    f.cache.map_element = ROPE_POSITION_INT32;
+    expectSame(shiftNode(), f, ropePlanFused);
+}
+
 struct Refusal {
     const char* sentence;
     std::function<void(RopeGgmlNode&)> spoil;
@@ -201,7 +248,11 @@ struct Refusal {
 
 TEST(GgmlNode, RefusalsNameTheMember) {
     const std::vector<Refusal> refusals = {
-        {"x.type is 8; it must be ggml's F32 (0), F16 (1) or BF16 (30)", [](auto& n) { n.x.type = kQ8; }},
+        {"x.type is 8; it must be ggml's F32 (0), F16 (1) or BF16 (30)",
+         [](auto& n) {
+             n = plainNode();
+             n.x.type = kQ8;
+         }},
         {"out.type is 26; it must be ggml's F32 (0), F16 (1) or BF16 (30)", [](auto& n) { n.out.type = kI32; }},
         {"weights.type is 8; it must be ggml's F32 (0), F16 (1) or BF16 (30)", [](auto& n) { n.weights.type = kQ8; }},
         {"positions.type is 27; it must be ggml's I32 (26)", [](auto& n) { n.positions.type = kI64; }},
@@ -217,7 +268,17 @@ TEST(GgmlNode, RefusalsNameTheMember) {
          [](auto& n) { n.positions.ne[0] = 4; }},
         {"positions has the shape 5, 2, 1, 1; there must be one for each axis of each token of x",
          [](auto& n) { n.positions.ne[1] = 2; }},
-        {"in_place is 1 with rows; it must be 0", [](auto& n) { n.in_place = 1; }},
+        {"in_place is 1 with rows and an x of type 0; it must be 0", [](auto& n) { n.in_place = 1; }},
+        {"in_place is 0 with rows and an x of type 8; it must be 1",
+         [](auto& n) {
+             n = shiftNode();
+             n.in_place = 0;
+         }},
+        {"in_place is 1 and out is not x; type, nb and offset must be the same",
+         [](auto& n) {
+             n = shiftNode();
+             n.out.offset += 34;
+         }},
         {"in_place is 1 and out is not x; type, nb and offset must be the same",
          [](auto& n) {
              n = plainNode();

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-MOST_LINES = 120  # of vkrope.hpp, which is all that an integration takes, without comments and empty lines
+MOST_LINES = 260  # of vkrope.hpp, which is all that an integration takes, without comments and empty lines
 MOST_LINES_OF_RAW = 70  # of vkrope_raw.hpp, which may stand in for a part of it
 MOST_LINES_IN_GGML = 10
 
@@ -42,7 +42,7 @@ static void ggml_vk_cleanup(ggml_backend_vk_context * ctx);
 #include "vkrope.hpp"
 static bool ggml_vk_build_graph(ggml_backend_vk_context * ctx, ggml_cgraph * cgraph, int node_idx) {
     vk_context compute_ctx = ggml_vk_get_compute_ctx(ctx);
-    if (!vkrope_record(ctx, compute_ctx, node, node_idx))
+    if (!vkrope_record(ctx, compute_ctx, cgraph, node_idx))
     switch (node->op) {
     }
 }
@@ -56,6 +56,9 @@ static ggml_status ggml_backend_vk_graph_compute(ggml_backend_t backend, ggml_cg
     int last_node = cgraph->n_nodes - 1;
 }
 """
+# Newer trees have the structure in a header, and functions that other files call.
+TYPES = "struct ggml_backend_vk_context;\n" + BACKEND[: BACKEND.index("static void")]
+NEWER = BACKEND[len(TYPES) - len("struct ggml_backend_vk_context;\n"):].replace("static void", "void").replace("static bool", "bool")
 
 
 def formatted(path):
@@ -97,6 +100,23 @@ def refuses(script, tree, says):
     assert before == {path: path.read_text() for path in before}, "a refusal wrote"
 
 
+def applies_and_takes_back(script, tree, applied):
+    before = {path: path.read_text() for path in tree.rglob("*.*") if path.is_file()}
+    done = run(script, tree)
+    assert done.returncode == 0, done
+    after = {path: path.read_text() for path in before}
+    assert applied is None or tree / "src" / "ggml-vulkan" / "ggml-vulkan.cpp" in after and applied in after.values(), after
+    lists = after[tree / "src" / "ggml-vulkan" / "CMakeLists.txt"]
+    assert lists.endswith(LISTS[LISTS.index("    target"):]) and "    set(VKROPE_STATIC ON)\n    add_sub" in lists, lists
+    added = sum(text.count("\n") for text in after.values()) - sum(text.count("\n") for text in before.values())
+    assert 0 < added <= MOST_LINES_IN_GGML and all(after[path] != before[path] for path in before), added
+    refuses(script, tree, "has vkrope's lines already")
+    done = run(script, "--undo", tree)
+    assert done.returncode == 0 and before == {path: path.read_text() for path in before}, done
+    done = run(script, "--undo", tree)
+    assert done.returncode == 2 and "does not have the line" in done.stderr and done.stderr.count("\n") == 1, done
+
+
 def apply(folder):
     script = folder / "apply.py"
     with tempfile.TemporaryDirectory() as name:
@@ -108,14 +128,10 @@ def apply(folder):
         (vulkan / "ggml-vulkan.cpp").write_text(BACKEND.replace("    int last_node", "    int node_last"))
         refuses(script, tree, "too old or too new")
         (vulkan / "ggml-vulkan.cpp").write_text(BACKEND)
-        done = run(script, tree)
-        assert done.returncode == 0, done
-        assert (vulkan / "ggml-vulkan.cpp").read_text() == APPLIED
-        written = (vulkan / "CMakeLists.txt").read_text()
-        assert written.endswith(LISTS[LISTS.index("    target"):]) and "    set(VKROPE_STATIC ON)\n    add_sub" in written, written
-        added = sum(path.read_text().count("\n") for path in vulkan.iterdir()) - (BACKEND + LISTS).count("\n")
-        assert 0 < added <= MOST_LINES_IN_GGML, added
-        refuses(script, tree, "has vkrope's lines already")
+        applies_and_takes_back(script, tree, APPLIED)
+        (vulkan / "ggml-vulkan-types.h").write_text(TYPES)
+        (vulkan / "ggml-vulkan.cpp").write_text(NEWER)
+        applies_and_takes_back(script, tree, None)
     assert run(script, "--help").returncode == 0 and run(script).returncode == 2
     return 0
 

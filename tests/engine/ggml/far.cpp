@@ -1,0 +1,132 @@
+// This program runs a model of llama.cpp's and writes the logits of every token, for a cache's type, at positions that
+// begin far from 0, and after shifts of the cache:
+//   far MODEL LAYERS_ON_THE_GPU TEXT GREEDY FOLDER CACHE:OFFSET:SHIFT...
+// TEXT is a file, or a number of tokens that are drawn. GREEDY tokens are added to it, each the likeliest. With a SHIFT
+// the second half is decoded when all positions of the first have moved by it. The logits lie in
+// FOLDER/CACHE:OFFSET:SHIFT.f32, a row of float32 for each token. The exit status is 2 where something is refused.
+#include "ggml.h"
+#include "llama.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& sentence) {
+    std::fprintf(stderr, "far: %s\n", sentence.c_str());
+    std::exit(2);
+}
+
+ggml_type typeNamed(const std::string& name) {
+    for (int type = 0; type < GGML_TYPE_COUNT; ++type) {
+        const char* found = ggml_type_name(static_cast<ggml_type>(type));
+        if (found != nullptr && name == found) return static_cast<ggml_type>(type);
+    }
+    refuse("there is no type '" + name + "'; f16, q8_0 and q4_0 are some");
+}
+
+std::vector<llama_token> tokensOf(const llama_vocab* words, const std::string& text) {
+    std::vector<llama_token> tokens;
+    if (text.find_first_not_of("0123456789") == std::string::npos) {
+        const uint32_t count = std::stoul(text);
+        for (uint32_t i = 0, drawn = 1; i < count; ++i) {
+            drawn = drawn * 1664525 + 1013904223;
+            tokens.push_back(static_cast<llama_token>((drawn >> 8) % llama_vocab_n_tokens(words)));
+        }
+        return tokens;
+    }
+    std::ifstream file(text);
+    if (!file) refuse("there is no text " + text);
+    const std::string read((std::istreambuf_iterator<char>(file)), {});
+    tokens.resize(read.size() + 8);
+    const int count = llama_tokenize(words, read.data(), read.size(), tokens.data(), tokens.size(), true, false);
+    if (count <= 0) refuse(text + " has no tokens");
+    tokens.resize(count);
+    return tokens;
+}
+
+struct Run {
+    llama_context* context;
+    size_t words;
+    std::ofstream out;
+
+    // Decodes tokens that lie beside each other, the first at `position`, and returns the likeliest word behind them.
+    llama_token decode(const llama_token* tokens, size_t count, llama_pos position) {
+        constexpr size_t kMost = 64;
+        llama_token likeliest = 0;
+        for (size_t begin = 0; begin < count; begin += kMost) {
+            const size_t some = std::min(kMost, count - begin);
+            llama_batch batch = llama_batch_init(some, 0, 1);
+            batch.n_tokens = some;
+            for (size_t i = 0; i < some; ++i) {
+                batch.token[i] = tokens[begin + i];
+                batch.pos[i] = position + begin + i;
+                batch.n_seq_id[i] = 1;
+                batch.seq_id[i][0] = 0;
+                batch.logits[i] = 1;
+            }
+            if (llama_decode(context, batch) != 0) refuse("llama_decode failed");
+            llama_batch_free(batch);
+            for (size_t i = 0; i < some; ++i) {
+                const float* logits = llama_get_logits_ith(context, i);
+                out.write(reinterpret_cast<const char*>(logits), words * sizeof(float));
+                likeliest = static_cast<llama_token>(std::max_element(logits, logits + words) - logits);
+            }
+        }
+        return likeliest;
+    }
+};
+
+} // namespace
+
+int main(int count, char** arguments) {
+    if (count < 7) refuse("it takes MODEL LAYERS TEXT GREEDY FOLDER CACHE:OFFSET:SHIFT...");
+    llama_log_set(
+        [](ggml_log_level level, const char* text, void*) {
+            if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
+        },
+        nullptr);
+    llama_model_params of_model = llama_model_default_params();
+    of_model.n_gpu_layers = std::atoi(arguments[2]);
+    ggml_backend_dev_t none[] = {nullptr};
+    if (of_model.n_gpu_layers == 0) of_model.devices = none;
+    llama_model* model = llama_model_load_from_file(arguments[1], of_model);
+    if (model == nullptr) refuse(std::string("llama.cpp does not load ") + arguments[1]);
+    const llama_vocab* vocabulary = llama_model_get_vocab(model);
+    const std::vector<llama_token> tokens = tokensOf(vocabulary, arguments[3]);
+    const int greedy = std::atoi(arguments[4]);
+    for (int i = 6; i < count; ++i) {
+        std::istringstream wanted(arguments[i]);
+        std::string cache, offset, shift;
+        std::getline(wanted, cache, ':');
+        std::getline(wanted, offset, ':');
+        std::getline(wanted, shift, ':');
+        llama_context_params p = llama_context_default_params();
+        p.n_ctx = tokens.size() + greedy + 64;
+        p.n_batch = p.n_ubatch = 64;
+        p.type_k = p.type_v = typeNamed(cache);
+        p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_ENABLED;
+        Run run = {llama_init_from_model(model, p), static_cast<size_t>(llama_vocab_n_tokens(vocabulary)),
+                   std::ofstream(std::string(arguments[5]) + "/" + arguments[i] + ".f32", std::ios::binary)};
+        if (run.context == nullptr) refuse("llama.cpp makes no context with a cache of " + cache);
+        llama_pos at = std::atoi(offset.c_str());
+        const llama_pos moved = std::atoi(shift.c_str());
+        const size_t first = moved != 0 ? tokens.size() / 2 : tokens.size();
+        llama_token next = run.decode(tokens.data(), first, at);
+        if (moved != 0) {
+            llama_memory_seq_add(llama_get_memory(run.context), 0, -1, -1, moved);
+            at += moved;
+            next = run.decode(tokens.data() + first, tokens.size() - first, at + first);
+        }
+        for (int j = 0; j < greedy; ++j) next = run.decode(&next, 1, at + tokens.size() + j);
+        llama_free(run.context);
+        if (!run.out.flush()) refuse(std::string("nothing can be written into ") + arguments[5]);
+    }
+    llama_model_free(model);
+    return 0;
+}
