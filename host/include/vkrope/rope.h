@@ -1210,9 +1210,9 @@ ROPE_API RopeResult ropePlanFusedRange(const RopeFusedDescription* description, 
                                        const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                        uint32_t* plan_count);
 /* Plans a node of ggml's graph. ropeReadGgml has filled in the rotation, which is not read without positions. Its
- * operation is the node's and is not read, and neither are frequencies.values. The tensors' elements lie beside each other (nb[0]); their other strides are
- * free. A refusal names a member of the node, or of the description that the node means. The plan takes one dispatch,
- * or more if a device is too small. */
+ * operation is the node's and is not read, and neither are frequencies.values. The tensors' elements lie beside each
+ * other (nb[0]); their other strides are free. A refusal names a member of the node, or of the description that the
+ * node means. The plan takes one dispatch, or more if a device is too small. */
 ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, const RopeLimits* limits,
                                  RopePlan* plan);
 ROPE_API RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan);

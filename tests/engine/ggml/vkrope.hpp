@@ -89,8 +89,7 @@ static const ggml_tensor* vkrope_maker(const vkrope_state& s, const ggml_tensor*
 // K and V to a cache: [ROPE,] [MUL_MAT by Hadamard's matrix,] SET_ROWS.
 static bool vkrope_find_store(const vkrope_state& s, const ggml_tensor* last, vkrope_pass& p) {
     if (last->op != GGML_OP_SET_ROWS) return false;
-    p.nodes = {p.out = last};
-    p.rows = last->src[1], p.x = last->src[0];
+    p.nodes = {p.out = last}, p.rows = last->src[1], p.x = last->src[0];
     const ggml_tensor* made = vkrope_maker(s, p.x);
     if (vkrope_is_hadamard(made)) {
         p.nodes.push_back(made);
@@ -200,7 +199,6 @@ static RopeGgmlTensor vkrope_bind_numbers(ggml_backend_vk_context* ctx, vkrope_s
 static bool vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const vkrope_pass& p, vkrope_call& c) {
     vkrope_words* w = p.rope ? vkrope_find(ctx, s, c, p.rope) : nullptr;
     if (p.rope && !w) return false;
-    if (p.norm && p.x->op == GGML_OP_ADD && ggml_nrows(p.x) == 1) return false; // ggml's ADD has begun the norm
     const bool shifts = p.x == p.out;
     RopeGgmlNode n = {};
     n.x = vkrope_bind(ctx, c, shifts ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, p.x);
@@ -280,11 +278,9 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
 // ggml orders its nodes, and a found pass writes its cache before ggml's order says so: a barrier stands before it if
 // something that touches the cache's buffer has none behind it yet.
 static void vkrope_wait_for_cache(ggml_backend_vk_context* ctx, vk_context& context, const ggml_tensor* out) {
-    const auto touches = [&](const ggml_tensor* t) { return t->buffer == out->buffer; };
-    const auto& read = ctx->unsynced_nodes_read;
-    const auto& written = ctx->unsynced_nodes_written;
-    if (std::any_of(read.begin(), read.end(), touches) || std::any_of(written.begin(), written.end(), touches))
-        ggml_vk_sync_buffers(ctx, context);
+    for (const auto* nodes : {&ctx->unsynced_nodes_read, &ctx->unsynced_nodes_written})
+        for (const ggml_tensor* t : *nodes)
+            if (t->buffer == out->buffer) return ggml_vk_sync_buffers(ctx, context);
 }
 
 // Records a node as vkrope_prepare planned it. ggml's own shaders do it if this returns false. Nothing here makes a
@@ -303,6 +299,10 @@ static bool vkrope_record(ggml_backend_vk_context* ctx, vk_context& context, con
     if (!call || call->graph != s.planned) {
         for (int i = index; i <= index + fused; ++i) vkrope_complain(graph->nodes[i]);
         return false;
+    }
+    if (graph->nodes[index]->op == GGML_OP_RMS_NORM && ctx->do_add_rms_partials_offset_calculation) { // an ADD began it
+        ctx->prealloc_size_add_rms_partials_offset += ggml_vk_rms_partials_size(ctx, graph->nodes[index]->src[0]);
+        ctx->do_add_rms_partials = ctx->do_add_rms_partials_offset_calculation = false;
     }
     vkrope_words* words = call->entry->first.first;
     if (words && words->divide.entry && std::exchange(words->divide.graph, s.graph) != s.graph) {
