@@ -181,18 +181,8 @@ if(VKROPE_BUILD_DEVICE)
     endif()
 endif()
 
-if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
-    find_package(CLI11 CONFIG REQUIRED)
+if(VKROPE_BUILD_TOOL OR VKROPE_BUILD_PYTHON)
     find_package(nlohmann_json CONFIG REQUIRED)
-    find_package(Threads REQUIRED)
-    # The Vulkan SDK has them beside Vulkan's headers.
-    find_path(VKROPE_SPIRV_INCLUDE spirv/unified1/spirv.hpp11 HINTS "${VKROPE_VULKAN_INCLUDE}" ENV VULKAN_SDK PATH_SUFFIXES include Include
-        DOC "Where SPIRV-Headers' spirv/unified1/spirv.hpp11 is (Debian: spirv-headers)")
-    if(NOT VKROPE_SPIRV_INCLUDE)
-        message(FATAL_ERROR "vkrope: the program's check-spirv takes SPIRV-Headers, and there is no spirv/unified1/spirv.hpp11. "
-            "Install Debian's spirv-headers or the Vulkan SDK, give -DVKROPE_SPIRV_INCLUDE=FOLDER, or leave the program out with "
-            "-DVKROPE_BUILD_TOOL=OFF.")
-    endif()
 
     add_library(vkrope-models STATIC
         host/models/axes.cpp
@@ -228,6 +218,19 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     target_link_libraries(vkrope-models PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
     target_compile_features(vkrope-models PUBLIC cxx_std_17)
     target_compile_options(vkrope-models PRIVATE ${VKROPE_WARNINGS})
+endif()
+
+if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
+    find_package(CLI11 CONFIG REQUIRED)
+    find_package(Threads REQUIRED)
+    # The Vulkan SDK has them beside Vulkan's headers.
+    find_path(VKROPE_SPIRV_INCLUDE spirv/unified1/spirv.hpp11 HINTS "${VKROPE_VULKAN_INCLUDE}" ENV VULKAN_SDK PATH_SUFFIXES include Include
+        DOC "Where SPIRV-Headers' spirv/unified1/spirv.hpp11 is (Debian: spirv-headers)")
+    if(NOT VKROPE_SPIRV_INCLUDE)
+        message(FATAL_ERROR "vkrope: the program's check-spirv takes SPIRV-Headers, and there is no spirv/unified1/spirv.hpp11. "
+            "Install Debian's spirv-headers or the Vulkan SDK, give -DVKROPE_SPIRV_INCLUDE=FOLDER, or leave the program out with "
+            "-DVKROPE_BUILD_TOOL=OFF.")
+    endif()
 
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS host/program/commands/frequencies.schema.json)
     file(READ host/program/commands/frequencies.schema.json VKROPE_FREQUENCIES_SCHEMA)

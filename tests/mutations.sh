@@ -49,7 +49,7 @@ rows() {
         'if (architecture != "mistral3") multiplier' 'multiplier'
     mutation bytes_behind_data host/program/files/npy.cpp '^Npy' \
         'if (there != header->data_bytes) {' 'if (there < header->data_bytes) {'
-    mutation position_too_far host/python/vkrope.py.in '^Python' \
+    mutation position_too_far host/python/vkrope/_arrays.py '^Python' \
         'if not -2**31 <= position < 2**31:' 'if not -2**31 <= position <= 2**31:'
 }
 

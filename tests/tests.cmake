@@ -313,9 +313,15 @@ if(TARGET vkrope-tool AND VKROPE_PYTHON)
 endif()
 
 if(TARGET vkrope-python AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    add_test(NAME Python.HasTheBitsOfTheProgram COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/python/python_test.py
-        $<TARGET_FILE:vkrope-tool> ${VKROPE_PYTHON_FOLDER})
-    set_tests_properties(Python.HasTheBitsOfTheProgram PROPERTIES SKIP_RETURN_CODE 77)
+    set(tests python=HasTheBitsOfTheProgram fused=FillsCaches command=WorksOnFiles plot=Draws bad_calls=RefusesDrawnCalls manual=RunsItsManual
+        framework=RotatesAsFrameworksDo)
+    foreach(test IN LISTS tests)
+        string(REGEX MATCH "^(.*)=(.*)$" test ${test})
+        add_test(NAME Python.${CMAKE_MATCH_2} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/python/run.sh ${CMAKE_MATCH_1}
+            $<TARGET_FILE:vkrope-tool> ${VKROPE_PYTHON_FOLDER})
+        set_tests_properties(Python.${CMAKE_MATCH_2} PROPERTIES SKIP_RETURN_CODE 77 WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
+            ENVIRONMENT PYTHON=${VKROPE_PYTHON})
+    endforeach()
 endif()
 
 # The core once more with ThreadSanitizer in it, which mingw has not, and what rope.h says of threads. It bears no other

@@ -2,7 +2,8 @@
 # Installs what is missing: install_packages.sh [build|gpu|test|portability]
 #   build: what the library, the quickstart and the program vkrope are made and run with
 #   gpu:   that, and what bench/gpu.sh takes: the program of the tests, and NumPy
-#   test:  that, what all tests take, and in the build folder, not installed, a second driver (SwiftShader) and the style's tools
+#   test:  that, what all tests take, and in the build folder, not installed, a second driver (SwiftShader), the style's tools and
+#          Python packages
 #   portability: that, and what tests/portability.sh builds and runs with for other machines
 # Where nothing is missing it takes a fraction of a second and asks the network nothing.
 set -euo pipefail
@@ -66,6 +67,7 @@ missing_packages() {
         has file || wanted+=(file) # CPack's Debian package asks it what is a program
         has ccache || wanted+=(ccache)
         python3 -m pip --version >/dev/null 2>&1 || wanted+=(python3-pip)
+        wanted+=(python3-venv) # Debian refuses pip outside of a virtual environment
         has doxygen || wanted+=(doxygen)
         if [ "$(uname -m)" = x86_64 ]; then
             wanted+=(g++-aarch64-linux-gnu qemu-user) # the frequencies' doubles on arm64
@@ -147,6 +149,22 @@ fetch_style_tools() {
         say "the style is not looked at: PyPI did not give them (see $log)"
 }
 
+# What the Python package's tests take besides NumPy, and in a whole run the frameworks, which are gigabytes.
+fetch_python_packages() {
+    local venv=$build/venv python=/usr/bin/python3
+    local -a wanted=(numpy safetensors matplotlib tqdm gguf scikit-build-core)
+    [ "${VKROPE_TEST_WHOLE:-0}" = 0 ] || wanted+=(torch transformers)
+    [ "$(cat "$venv/packages" 2>/dev/null)" != "${wanted[*]}" ] || return 0
+    [ -x $python ] || python=python3
+    say "fetching Python packages from PyPI: ${wanted[*]}"
+    if $python -m venv "$venv" >>"$log" 2>&1 &&
+        "$venv/bin/python" -m pip install --quiet --prefer-binary --retries 1 "${wanted[@]}" >>"$log" 2>&1 </dev/null; then
+        echo "${wanted[*]}" >"$venv/packages"
+    else
+        say "some tests of the Python package are skipped: PyPI did not give these (see $log)"
+    fi
+}
+
 # Without apt nothing is installed; what can be seen to be missing is named.
 name_missing() {
     local -a absent=()
@@ -182,4 +200,5 @@ install_missing "$what"
 if [ "$what" = test ] || [ "$what" = portability ]; then
     unpack_swiftshader
     fetch_style_tools
+    fetch_python_packages
 fi

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Writes the structures of rope.h and rope_python.h into vkrope.py: layouts.py HOST TEMPLATE PYTHON CHECK.
+"""Writes the structures of rope.h and rope_python.h as ctypes' own: layouts.py HOST PYTHON CHECK.
 
-HOST is the folder host/. The line @LAYOUTS@ of TEMPLATE becomes the structures that rope_python.h has or names,
-with the enumerations of their members. CHECK is a C++ file that compiles only where the compiler lays them out as
-ctypes does."""
+HOST is the folder host/. PYTHON becomes a module of the structures and enumerations that rope_python.h has or names,
+and of those that they are made of. CHECK is a C++ file that has the number of these layouts, and compiles only where the
+compiler lays them out as ctypes does, or where VKROPE_CROSS says that it builds for another machine."""
 import ctypes
 import re
 import sys
+import zlib
 
 NUMBERS = {"uint8_t": "c_uint8", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
            "uint64_t": "c_uint64", "float": "c_float", "double": "c_double", "char": "c_char"}
+
+WORK = ["RopeSlot", "RopeTableDescription", "RopeRotateDescription", "RopeFusedDescription", "RopeAddDescription",
+        "RopeBiasDescription"]  # what ropePythonRun takes without a type
 
 
 def read(path):
@@ -54,42 +58,44 @@ class Headers:
             self.fields[name] = [pair for line in lines for pair in self.members(line)]
 
     def python(self):
-        for name in re.findall(r"\bRope\w+\b", self.face):
-            if name in self.structs:
-                self.take(name)
-        version = [self.numbers["ROPE_VERSION_" + part] for part in ("MAJOR", "MINOR", "PATCH")]
-        lines = [f"ROPE_VERSION = {version[0]} * 0x400000 + {version[1]} * 0x1000 + {version[2]}"]
+        for name in [*re.findall(r"\bRope\w+\b", self.face), *WORK]:
+            if name in self.structs or name in self.enums:
+                self.type_of(name)
+        version = ".".join(self.numbers["ROPE_VERSION_" + part] for part in ("MAJOR", "MINOR", "PATCH"))
+        lines = [f'VERSION = "{version}"', f"ROPE_SLOT_COUNT = {self.slots()}"]
         for name in self.used_enums:
             lines += [f"{member} = {value}" for member, value in re.findall(r"(\w+)\s*=\s*(-?\d+)\b", self.enums[name])
-                      if not member.endswith("_MAX_ENUM")]
+                      if not member.endswith(("_MAX_ENUM", "_COUNT"))]
         for name, fields in self.fields.items():
             lines += ["", "", f"class {name}(ctypes.Structure):", "    _fields_ = ["]
             lines += [f'        ("{member}", {kind}),' for member, kind in fields] + ["    ]"]
-        return "\n".join(lines + ["", "", f"STRUCTURES = [{', '.join(self.fields)}]"])
+        text = "\n".join(["import ctypes", "", *lines, "", "", f"STRUCTURES = [{', '.join(self.fields)}]"])
+        return f"{text}\nLAYOUTS = {zlib.crc32(text.encode())}\n"
+
+    def slots(self):
+        return re.search(r"ROPE_SLOT_COUNT = (\d+)", self.enums["RopeSlot"]).group(1)
 
 
 def check_of(python):
-    names = {"ctypes": ctypes}
+    names = {}
     exec(python, names)
     yield '#include "python/rope_python.h"\n\n#include <cstddef>\n'
+    yield f"uint32_t ropePythonLayouts(void) {{ return {names['LAYOUTS']}u; }}\n\n#ifndef VKROPE_CROSS"
     for struct in names["STRUCTURES"]:
         yield f'static_assert(sizeof({struct.__name__}) == {ctypes.sizeof(struct)}, "{struct.__name__}");'
         for member, *_ in struct._fields_:
             field = getattr(struct, member)
             yield (f'static_assert(offsetof({struct.__name__}, {member}) == {field.offset} && '
                    f'sizeof({struct.__name__}::{member}) == {field.size}, "{struct.__name__}::{member}");')
+    yield "#endif"
 
 
 def main():
-    host, template, python_path, check_path = sys.argv[1:]
+    host, python_path, check_path = sys.argv[1:]
     layouts = Headers(host).python()
-    with open(template, encoding="utf-8") as file:
-        text = file.read()
-    assert text.count("\n@LAYOUTS@\n") == 1, f"{template} has no line @LAYOUTS@"
-    with open(python_path, "w", encoding="utf-8") as file:
-        file.write(text.replace("\n@LAYOUTS@\n", f"\n{layouts}\n"))
-    with open(check_path, "w", encoding="utf-8") as file:
-        file.write("\n".join(check_of(layouts)) + "\n")
+    for path, text in ((python_path, layouts), (check_path, "\n".join(check_of(layouts)) + "\n")):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 main()

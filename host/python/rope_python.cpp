@@ -4,6 +4,7 @@
 #include <vkrope/device.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -148,53 +149,47 @@ void copyRuns(const WrittenRuns& runs, const uint8_t* from, uint8_t* to) {
     }
 }
 
-// A slot is filled from one place before a run, and copied to the other behind it: all of it, or its runs.
-struct Slot {
-    RopeSlot number;
-    const void* from;
-    void* to;
-    uint64_t bytes;
-    WrittenRuns runs = {};
+struct WorkSlot : RopePythonSlot {
+    WrittenRuns runs = {}; // all of it, or its runs
 };
+using WorkSlots = std::array<WorkSlot, ROPE_SLOT_COUNT>;
 
-const char* nameOf(RopeSlot slot) {
-    return slot == ROPE_SLOT_POSITIONS ? "the positions have "
-           : slot == ROPE_SLOT_ROWS    ? "the rows have "
-                                       : "the array has ";
-}
+// The call makes these itself.
+bool isMadeHere(size_t slot) { return slot == ROPE_SLOT_FREQUENCIES || slot == ROPE_SLOT_PARAMETERS; }
 
 // Buffers end with a whole word, arrays of 16-bit elements need not.
-Outcome checkBytes(const RopePlan& plan, const std::vector<Slot>& slots) {
-    for (const Slot& slot : slots) {
-        const uint64_t needed = plan.bytes[slot.number];
-        if ((slot.from == nullptr && slot.to == nullptr && needed != 0) ||
-            slot.bytes + (slot.bytes % 4 == 2 ? 2 : 0) < needed) {
-            return refused(nameOf(slot.number) + std::to_string(slot.bytes) + " bytes; the description takes " +
-                           std::to_string(needed));
-        }
+Outcome checkBytes(const RopePlan& plan, const WorkSlots& slots) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+        const uint64_t needed = plan.bytes[i], given = slots[i].bytes;
+        const bool missing = slots[i].from == nullptr && slots[i].to == nullptr && needed != 0;
+        if (isMadeHere(i) || (!missing && given + (given % 4 == 2 ? 2 : 0) >= needed)) continue;
+        return refused("the array of slot " + std::string(ropeSlotName(static_cast<RopeSlot>(i))) + " has " +
+                       std::to_string(missing ? 0 : given) + " bytes; the description takes " + std::to_string(needed));
     }
     return {};
 }
 
-Outcome runOnDevice(RopePythonDevice* device, const RopePlan& plan, const std::vector<Slot>& slots) {
+Outcome runOnDevice(RopePythonDevice* device, const RopePlan& plan, const WorkSlots& slots) {
     RopeBuffers bound = {};
     std::string error;
-    for (const Slot& slot : slots) {
-        const uint64_t bytes = std::max(plan.bytes[slot.number], slot.bytes);
-        if (plan.bytes[slot.number] == 0) continue;
-        Buffer& buffer = device->buffers[slot.number];
+    for (size_t i = 0; i < slots.size(); ++i) {
+        const WorkSlot& slot = slots[i];
+        if (plan.bytes[i] == 0) continue;
+        const uint64_t bytes = std::max(plan.bytes[i], slot.bytes);
+        Buffer& buffer = device->buffers[i];
         if (buffer.size() < bytes && !device->device.makeBuffer(bytes, &buffer, &error)) return failed(error);
         if (slot.from != nullptr && !device->device.upload(buffer, 0, slot.from, slot.bytes, &error))
             return failed(error);
-        bound.slots[slot.number] = buffer.slot();
+        bound.slots[i] = buffer.slot();
     }
     if (!device->device.run(&plan, 1, &bound, &error)) return failed(error);
-    for (const Slot& slot : slots) {
-        if (slot.to == nullptr || plan.bytes[slot.number] == 0) continue;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        const WorkSlot& slot = slots[i];
+        if (slot.to == nullptr || plan.bytes[i] == 0) continue;
         const bool whole = slot.runs.bytes == 0 || slot.runs.all() == slot.bytes;
         std::vector<uint8_t> scratch(whole ? 0 : static_cast<size_t>(slot.bytes));
         void* const to = whole ? slot.to : scratch.data();
-        if (!device->device.download(device->buffers[slot.number], 0, to, slot.bytes, &error)) return failed(error);
+        if (!device->device.download(device->buffers[i], 0, to, slot.bytes, &error)) return failed(error);
         if (!whole) copyRuns(slot.runs, scratch.data(), static_cast<uint8_t*>(slot.to));
     }
     return {};
@@ -212,89 +207,145 @@ RopeLimits limitsOf(const RopePythonDevice& device) {
     return limits;
 }
 
-bool writeWords(const RopeFrequencies& frequencies, RopeAngle angle, std::vector<uint8_t>* words, RopeReason* reason) {
-    const uint64_t sets = std::max(frequencies.sets, 1u);
-    words->resize(ropeFrequencyBytes(static_cast<uint32_t>(std::min<uint64_t>(frequencies.count * sets, UINT32_MAX))));
-    return ropeWriteFrequencies(&frequencies, angle, words->data(), reason) == ROPE_SUCCESS;
+// ---- The five descriptions: how each is planned, carried out on the CPU, and completed
+// ----------------------------------
+
+RopeResult planOf(const RopeTableDescription& d, const RopeLimits& l, RopePlan* plan) {
+    return ropePlanTable(&d, &l, plan);
+}
+RopeResult planOf(const RopeRotateDescription& d, const RopeLimits& l, RopePlan* plan) {
+    return ropePlanRotate(&d, &l, plan);
+}
+RopeResult planOf(const RopeFusedDescription& d, const RopeLimits& l, RopePlan* plan) {
+    return ropePlanFused(&d, &l, plan);
+}
+RopeResult planOf(const RopeAddDescription& d, const RopeLimits& l, RopePlan* plan) {
+    return ropePlanAdd(&d, &l, plan);
+}
+RopeResult planOf(const RopeBiasDescription& d, const RopeLimits& l, RopePlan* plan) {
+    return ropePlanBias(&d, &l, plan);
 }
 
-// Plans, checks the arrays, and runs on the device or by `run_on_cpu`.
-template <class Description, class RunOnCpu>
-Outcome work(RopePythonDevice* device, const Description& d,
-             RopeResult (*plan_for)(const Description*, const RopeLimits*, RopePlan*), std::vector<Slot> slots,
-             const RopeFrequencies& frequencies, RopeAngle angle, const RunOnCpu& run_on_cpu) {
+RopeResult runOnCpu(const RopeTableDescription& d, const WorkSlots& slots, RopeReason* reason) {
+    RopeHostTable data = {};
+    data.positions = slots[ROPE_SLOT_POSITIONS].from;
+    data.rows = static_cast<float*>(slots[ROPE_SLOT_ROWS].to);
+    return ropeHostRunTable(&d, &data, reason);
+}
+
+RopeResult runOnCpu(const RopeRotateDescription& d, const WorkSlots& slots, RopeReason* reason) {
+    RopeHostRotate data = {};
+    data.positions = slots[ROPE_SLOT_POSITIONS].from;
+    data.q = slots[ROPE_SLOT_Q].from;
+    data.q_out = slots[d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q].to;
+    return ropeHostRunRotate(&d, &data, reason);
+}
+
+RopeResult runOnCpu(const RopeFusedDescription& d, const WorkSlots& slots, RopeReason* reason) {
+    RopeHostFused data = {};
+    data.positions = slots[ROPE_SLOT_POSITIONS].from;
+    data.q = slots[ROPE_SLOT_Q].from;
+    data.k = slots[ROPE_SLOT_K].from;
+    data.v = slots[ROPE_SLOT_V].from;
+    data.slot_map = slots[ROPE_SLOT_SLOT_MAP].from;
+    data.q_weights = slots[ROPE_SLOT_Q_WEIGHTS].from;
+    data.k_weights = slots[ROPE_SLOT_K_WEIGHTS].from;
+    data.biases = slots[ROPE_SLOT_BIASES].from;
+    data.q_out = slots[ROPE_SLOT_Q_OUT].to;
+    data.k_out = slots[ROPE_SLOT_K_OUT].to;
+    data.v_out = slots[ROPE_SLOT_V_OUT].to;
+    return ropeHostRunFused(&d, &data, reason);
+}
+
+RopeResult runOnCpu(const RopeAddDescription& d, const WorkSlots& slots, RopeReason* reason) {
+    RopeHostAdd data = {};
+    data.positions = slots[ROPE_SLOT_POSITIONS].from;
+    data.rows = slots[ROPE_SLOT_ROWS].from;
+    data.x = slots[ROPE_SLOT_X].from;
+    data.x_out = slots[ROPE_SLOT_X_OUT].to;
+    return ropeHostRunAdd(&d, &data, reason);
+}
+
+RopeResult runOnCpu(const RopeBiasDescription& d, const WorkSlots& slots, RopeReason* reason) {
+    RopeHostBias data = {};
+    data.positions = slots[ROPE_SLOT_POSITIONS].from;
+    data.rows = slots[ROPE_SLOT_ROWS].from;
+    data.x = slots[ROPE_SLOT_X].from;
+    data.x_out = slots[ROPE_SLOT_X].to;
+    return ropeHostRunBias(&d, &data, reason);
+}
+
+struct Angles {
+    const RopeFrequencies* frequencies;
+    RopeAngle angle;
+};
+Angles anglesOf(const RopeTableDescription& d) { return {&d.frequencies, d.angle}; }
+Angles anglesOf(const RopeRotateDescription& d) { return {&d.rotation.frequencies, d.rotation.angle}; }
+Angles anglesOf(const RopeFusedDescription& d) { return {&d.rotation.frequencies, d.rotation.angle}; }
+Angles anglesOf(const RopeAddDescription& d) { return {&d.frequencies, d.angle}; }
+Angles anglesOf(const RopeBiasDescription&) { return {nullptr, ROPE_ANGLE_EXACT}; }
+
+RopeResult writeParameters(const RopeFusedDescription& d, void* to, RopeReason* reason) {
+    return ropeWriteParameters(&d, to, reason);
+}
+RopeResult writeParameters(const RopeBiasDescription& d, void* to, RopeReason* reason) {
+    return ropeWriteBuckets(&d, to, reason);
+}
+template <class Description> RopeResult writeParameters(const Description&, void*, RopeReason*) { return ROPE_SUCCESS; }
+
+void findRuns(const RopeRotateDescription& d, WorkSlots* slots) {
+    (*slots)[d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q].runs = writtenRuns(d);
+}
+template <class Description> void findRuns(const Description&, WorkSlots*) {}
+
+// Plans, checks the arrays, and runs on the device or on the CPU.
+template <class Description>
+Outcome run(RopePythonDevice* device, const void* description, const RopePythonSlot* given) {
+    const Description& d = *static_cast<const Description*>(description);
     const RopeLimits limits = limitsOf(*device);
+    WorkSlots slots;
+    for (size_t i = 0; i < slots.size(); ++i) static_cast<RopePythonSlot&>(slots[i]) = given[i];
+    findRuns(d, &slots);
     RopePlan plan;
     RopeReason reason;
-    if (plan_for(&d, &limits, &plan) != ROPE_SUCCESS) return refused(plan.reason.text);
+    if (planOf(d, limits, &plan) != ROPE_SUCCESS) return refused(plan.reason.text);
     const Outcome checked = checkBytes(plan, slots);
     if (checked.status != ROPE_PYTHON_DONE) return checked;
-    std::vector<uint8_t> words;
-    if (!writeWords(frequencies, angle, &words, &reason)) return refused(reason.text);
-    if (!device->device) return run_on_cpu(&reason) == ROPE_SUCCESS ? Outcome() : refused(reason.text);
-    slots.push_back({ROPE_SLOT_FREQUENCIES, words.data(), nullptr, words.size()});
+    std::vector<uint8_t> words, parameters(static_cast<size_t>(plan.bytes[ROPE_SLOT_PARAMETERS]));
+    if (plan.bytes[ROPE_SLOT_FREQUENCIES] != 0) {
+        const Angles angles = anglesOf(d);
+        words.resize(static_cast<size_t>(plan.bytes[ROPE_SLOT_FREQUENCIES]));
+        if (ropeWriteFrequencies(angles.frequencies, angles.angle, words.data(), &reason) != ROPE_SUCCESS)
+            return refused(reason.text);
+    }
+    if (!parameters.empty() && writeParameters(d, parameters.data(), &reason) != ROPE_SUCCESS)
+        return refused(reason.text);
+    if (!device->device) return runOnCpu(d, slots, &reason) == ROPE_SUCCESS ? Outcome() : refused(reason.text);
+    slots[ROPE_SLOT_FREQUENCIES] = {{words.data(), nullptr, words.size()}};
+    slots[ROPE_SLOT_PARAMETERS] = {{parameters.data(), nullptr, parameters.size()}};
     const std::lock_guard<std::mutex> lock(device->mutex);
     return runOnDevice(device, plan, slots);
 }
 
-Outcome makeTable(RopePythonDevice* device, const RopeTableDescription& d, const RopePythonArray& positions,
-                  const RopePythonArray& rows) {
-    const std::vector<Slot> slots = {{ROPE_SLOT_POSITIONS, positions.data, nullptr, positions.bytes},
-                                     {ROPE_SLOT_ROWS, nullptr, rows.data, rows.bytes}};
-    return work(device, d, ropePlanTable, slots, d.frequencies, d.angle, [&](RopeReason* reason) {
-        const RopeHostTable data = {positions.data, nullptr, static_cast<float*>(rows.data)};
-        return ropeHostRunTable(&d, &data, reason);
-    });
-}
-
-Outcome rotate(RopePythonDevice* device, const RopeRotateDescription& d, const RopePythonArray& positions,
-               const RopePythonArray& x, const RopePythonArray& out) {
-    if (d.rotation.source != ROPE_SOURCE_INLINE) return refused("the rotation's source is not inline");
-    if (d.out_of_place == 0 && x.data != out.data) return refused("the rotation is in place, and out is another array");
-    std::vector<Slot> slots = {{ROPE_SLOT_POSITIONS, positions.data, nullptr, positions.bytes}};
-    if (d.out_of_place == 0) {
-        slots.push_back({ROPE_SLOT_Q, x.data, out.data, out.bytes, writtenRuns(d)});
-    } else {
-        slots.push_back({ROPE_SLOT_Q, x.data, nullptr, x.bytes});
-        slots.push_back({ROPE_SLOT_Q_OUT, nullptr, out.data, out.bytes, writtenRuns(d)});
+Outcome runWork(RopePythonDevice* device, RopePythonWork work, const void* description, const RopePythonSlot* slots) {
+    switch (work) {
+    case ROPE_PYTHON_TABLE:
+        return run<RopeTableDescription>(device, description, slots);
+    case ROPE_PYTHON_ROTATE:
+        return run<RopeRotateDescription>(device, description, slots);
+    case ROPE_PYTHON_FUSED:
+        return run<RopeFusedDescription>(device, description, slots);
+    case ROPE_PYTHON_ADD:
+        return run<RopeAddDescription>(device, description, slots);
+    case ROPE_PYTHON_BIAS:
+        return run<RopeBiasDescription>(device, description, slots);
+    default:
+        return refused("there is no work of the number " + std::to_string(work));
     }
-    return work(device, d, ropePlanRotate, slots, d.rotation.frequencies, d.rotation.angle, [&](RopeReason* reason) {
-        RopeHostRotate data = {};
-        data.positions = positions.data;
-        data.q = x.data;
-        data.q_out = out.data;
-        return ropeHostRunRotate(&d, &data, reason);
-    });
 }
 
 } // namespace
 } // namespace rope
-
-uint32_t ropePythonSize(const char* name) {
-    static const struct {
-        const char* name;
-        size_t value;
-    } kSizes[] = {
-        {"ROPE_VERSION", ROPE_VERSION},
-        {"RopeFrequencies", sizeof(RopeFrequencies)},
-        {"RopePositions", sizeof(RopePositions)},
-        {"RopeRows", sizeof(RopeRows)},
-        {"RopeTableDescription", sizeof(RopeTableDescription)},
-        {"RopeLayout", sizeof(RopeLayout)},
-        {"RopeTensor", sizeof(RopeTensor)},
-        {"RopeTuning", sizeof(RopeTuning)},
-        {"RopeRotation", sizeof(RopeRotation)},
-        {"RopeRotateDescription", sizeof(RopeRotateDescription)},
-        {"RopePythonReason", sizeof(RopePythonReason)},
-        {"RopePythonRequest", sizeof(RopePythonRequest)},
-        {"RopePythonModel", sizeof(RopePythonModel)},
-        {"RopePythonArray", sizeof(RopePythonArray)},
-    };
-    for (const auto& row : kSizes) {
-        if (std::strcmp(row.name, name) == 0) return static_cast<uint32_t>(row.value);
-    }
-    return 0;
-}
 
 RopePythonStatus ropePythonReadModel(const RopePythonRequest* request, const RopePythonModel** model,
                                      RopePythonReason* reason) {
@@ -333,14 +384,23 @@ void ropePythonCloseDevice(RopePythonDevice* device) { delete device; }
 
 const char* ropePythonDeviceName(const RopePythonDevice* device) { return device->name.c_str(); }
 
-RopePythonStatus ropePythonTable(RopePythonDevice* device, const RopeTableDescription* description,
-                                 const RopePythonArray* positions, const RopePythonArray* rows,
-                                 RopePythonReason* reason) {
-    return rope::answer(reason, [&] { return rope::makeTable(device, *description, *positions, *rows); });
+RopePythonStatus ropePythonRun(RopePythonDevice* device, RopePythonWork work, const void* description,
+                               const RopePythonSlot* slots, RopePythonReason* reason) {
+    return rope::answer(reason, [&] { return rope::runWork(device, work, description, slots); });
 }
 
-RopePythonStatus ropePythonRotate(RopePythonDevice* device, const RopeRotateDescription* description,
-                                  const RopePythonArray* positions, const RopePythonArray* x,
-                                  const RopePythonArray* out, RopePythonReason* reason) {
-    return rope::answer(reason, [&] { return rope::rotate(device, *description, *positions, *x, *out); });
+RopePythonStatus ropePythonPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
+                                       uint32_t* permutation, RopePythonReason* reason) {
+    return rope::answer(reason, [&]() -> rope::Outcome {
+        RopeReason why;
+        const RopeResult result = ropePairPermutation(head_dim, rotary_begin, rotary_dim, to, permutation, &why);
+        return result == ROPE_SUCCESS ? rope::Outcome() : rope::refused(why.text);
+    });
+}
+
+RopePythonStatus ropePythonSlopes(uint32_t heads, float* slopes, RopePythonReason* reason) {
+    return rope::answer(reason, [&]() -> rope::Outcome {
+        RopeReason why;
+        return ropeMakeAlibiSlopes(heads, slopes, &why) == ROPE_SUCCESS ? rope::Outcome() : rope::refused(why.text);
+    });
 }

@@ -1,8 +1,10 @@
-/* vkrope.py calls these functions by ctypes: frequencies, tables and rotations, on a Vulkan device or with the same
- * bits on the CPU. C99. This header is the manual of the calls; rope.h is that of the descriptions.
+/* The Python package calls these functions by ctypes: a model's frequencies, and the work of rope.h's descriptions, on
+ * a Vulkan device or with the same bits on the CPU. C99. This header is the manual of the calls; rope.h is that of the
+ * descriptions.
  *
- * layouts.py reads the structures of both headers and writes them into vkrope.py. When vkrope.py loads the library, it
- * compares the version and the size of each structure by ropePythonSize.
+ * layouts.py reads the structures of both headers and writes them into the package's _structures.py, with a number that
+ * tells these layouts from any others. When the package loads the library, it compares the number with
+ * ropePythonLayouts.
  *
  * A call that has a status returns ROPE_PYTHON_DONE, or writes one sentence to *reason, which is never null. Nothing is
  * thrown. All calls may run on any number of threads at once, also with the same device: a device of Vulkan's then
@@ -35,8 +37,8 @@ typedef struct RopePythonReason {
     char text[ROPE_PYTHON_REASON_SIZE];
 } RopePythonReason;
 
-/* The bytes of the structure of that name, ROPE_VERSION for "ROPE_VERSION", and 0 for any other name. */
-ROPE_PYTHON_API uint32_t ropePythonSize(const char* name);
+/* The number of the layouts that the library was built with. */
+ROPE_PYTHON_API uint32_t ropePythonLayouts(void);
 
 /* ---- Models -------------------------------------------------------------------------------------------------- */
 
@@ -93,22 +95,33 @@ ROPE_PYTHON_API const char* ropePythonDeviceName(const RopePythonDevice* device)
 
 /* ---- Work ---------------------------------------------------------------------------------------------------- */
 
-/* The caller's memory in place of a slot's buffer. Fewer bytes than the description takes are refused. */
-typedef struct RopePythonArray {
-    void* data;
+typedef enum RopePythonWork {
+    ROPE_PYTHON_TABLE = 0,  /* the description is a RopeTableDescription, */
+    ROPE_PYTHON_ROTATE = 1, /* a RopeRotateDescription of Q alone, whose source is inline, */
+    ROPE_PYTHON_FUSED = 2,  /* a RopeFusedDescription, */
+    ROPE_PYTHON_ADD = 3,    /* a RopeAddDescription */
+    ROPE_PYTHON_BIAS = 4,   /* or a RopeBiasDescription */
+    ROPE_PYTHON_WORK_MAX_ENUM = 0x7FFFFFFF
+} RopePythonWork;
+
+/* The caller's memory in place of a slot's buffer: what is read before the work, and what is written behind it. Either
+ * may be null. Fewer bytes than the description takes are refused. */
+typedef struct RopePythonSlot {
+    const void* from;
+    void* to;
     uint64_t bytes;
-} RopePythonArray;
+} RopePythonSlot;
 
-/* Writes the rows of cos and sin. Positions are not read where they are counted. frequencies.values are given. */
-ROPE_PYTHON_API RopePythonStatus ropePythonTable(RopePythonDevice* device, const RopeTableDescription* description,
-                                                 const RopePythonArray* positions, const RopePythonArray* rows,
-                                                 RopePythonReason* reason);
+/* Carries out a description. `slots` are ROPE_SLOT_COUNT, by RopeSlot. FREQUENCIES and PARAMETERS are not read: the
+ * call makes them of the description, which gives frequencies.values. In place `from` and `to` of a slot are one array.
+ * The bytes that a rotation does not touch are not written, so other threads may write them. */
+ROPE_PYTHON_API RopePythonStatus ropePythonRun(RopePythonDevice* device, RopePythonWork work, const void* description,
+                                               const RopePythonSlot* slots, RopePythonReason* reason);
 
-/* Rotates the tensor q of the description, with cos and sin from its frequencies (the source is inline). In place `out`
- * is `x`. Bytes of `out` that the description does not touch are not written, so other threads may write them. */
-ROPE_PYTHON_API RopePythonStatus ropePythonRotate(RopePythonDevice* device, const RopeRotateDescription* description,
-                                                  const RopePythonArray* positions, const RopePythonArray* x,
-                                                  const RopePythonArray* out, RopePythonReason* reason);
+/* ropePairPermutation and ropeMakeAlibiSlopes of rope.h. */
+ROPE_PYTHON_API RopePythonStatus ropePythonPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim,
+                                                       RopePairing to, uint32_t* permutation, RopePythonReason* reason);
+ROPE_PYTHON_API RopePythonStatus ropePythonSlopes(uint32_t heads, float* slopes, RopePythonReason* reason);
 
 #ifdef __cplusplus
 }

@@ -1,33 +1,20 @@
 #!/usr/bin/env python3
-"""vkrope.py as a stranger uses it, held bit for bit against what the program writes: python_test.py PROGRAM FOLDER [TEST...].
-FOLDER has vkrope.py and its library. Exit status 77: skipped."""
+"""The package's frequencies, tables and rotations, held bit for bit against what the program writes: see case.py."""
 import ctypes
 import json
 import mmap
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
-sys.dont_write_bytecode = True
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: this Python has no numpy")
-    sys.exit(77)
-
-FOLDER = os.path.abspath(sys.argv[2])
-sys.path[:0] = [FOLDER, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program")]
-import vkrope
+from case import COMMAND, DEVICES, ENVIRONMENT, FOLDER, Case, main, np, run, same_bits, vkrope, write
 from gguf import gguf as gguf_of
 from model import LLAMA, narrow, positions_of_axes, random
-from pipe_test import gguf
-from program import COMMAND, run, vulkan_devices
+from vkrope import _arrays, _library, _structures
 
-DEVICES = ["cpu", *vulkan_devices()]
 LLAMA3 = {**LLAMA, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                                     "original_max_position_embeddings": 8192}}
 YARN = {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}}
@@ -40,31 +27,6 @@ LONGROPE = {"model_type": "phi3", "hidden_size": 256, "num_attention_heads": 4, 
 GRANITE = {"model_type": "granite_swa", "head_dim": 64, "num_hidden_layers": 4, "layer_rope_theta": [20000, 5000000, 0, 10000]}
 GEMMA3 = {"model_type": "gemma3_text", "head_dim": 64, "rope_theta": 1100000.0, "rope_local_base_freq": 11000.0,
           "sliding_window_pattern": 6, "num_hidden_layers": 12}
-
-
-def write(config):
-    with open("config.json", "w") as file:
-        json.dump(config, file)
-
-
-def same_bits(ours, theirs):
-    return ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="vkrope-python-")
-        os.chdir(self.folder.name)
-
-    def tearDown(self):
-        os.chdir("/")
-        self.folder.cleanup()
-
-    def refused(self, sentence, function, *arguments, **named):
-        with self.assertRaises(vkrope.Refused) as caught:
-            function(*arguments, **named)
-        self.assertIn(sentence, str(caught.exception))
-        return str(caught.exception)
 
 
 class Frequencies(Case):
@@ -89,7 +51,7 @@ class Frequencies(Case):
 
     def test_come_from_a_gguf(self):
         with open("model.gguf", "wb") as file:
-            file.write(gguf())
+            file.write(gguf_of("llama", {"embedding_length": 512, "attention.head_count": 8, "block_count": 2}, {}))
         run("frequencies", "--config", "model.gguf", "--npy", "f.npy")
         encoding = vkrope.read("model.gguf")
         self.assertTrue(same_bits(encoding.frequencies, np.load("f.npy")))
@@ -301,17 +263,21 @@ class Buffers(Case):
         self.refused("heads of 32 elements", rotate, self.encoding, self.x[..., :32], 0)
 
     def test_too_small_are_refused_by_the_library(self):
-        description = vkrope.RopeTableDescription(self.encoding._describe(vkrope._Positions(range(9), 1)), 0, 1, 9)
-        description.positions.kind = vkrope.ROPE_POSITIONS_COUNTED
-        rows, none = np.empty(575, np.float32), vkrope.RopePythonArray(None, 0)
+        place = _arrays.Positions(range(9), 1)
+        description = _structures.RopeTableDescription(self.encoding.describe(place), 0, 1, 9, place.description)
+
+        def make(device, rows):
+            slots = _arrays.Slots()
+            slots.put(_structures.ROPE_SLOT_ROWS, written=np.empty(rows, np.float32))
+            device._run(_structures.ROPE_PYTHON_TABLE, description, slots)
+
         for name in DEVICES:
             device = vkrope.Device(name)
-            self.refused("the rows have 2300 bytes; the description takes 2304", vkrope._call, vkrope._LIBRARY.ropePythonTable,
-                         device._handle, description, none, vkrope._span(rows))
-            description.positions.kind = vkrope.ROPE_POSITIONS_PER_TOKEN
-            self.refused("the positions have 0 bytes", vkrope._call, vkrope._LIBRARY.ropePythonTable, device._handle, description,
-                         none, vkrope._span(np.empty(576, np.float32)))
-            description.positions.kind = vkrope.ROPE_POSITIONS_COUNTED
+            make(device, 576)
+            self.refused("the array of slot rows has 2300 bytes; the description takes 2304", make, device, 575)
+            description.positions.kind = _structures.ROPE_POSITIONS_PER_TOKEN
+            self.refused("the array of slot positions has 0 bytes", make, device, 576)
+            description.positions.kind = _structures.ROPE_POSITIONS_COUNTED
 
 
 class Sentences(Case):
@@ -347,35 +313,32 @@ class Sentences(Case):
 
 
 class Loading(Case):
-    def load(self, change=lambda text: text, **environment):
-        with open(os.path.join(FOLDER, "vkrope.py"), encoding="utf-8") as file:
-            text = file.read()
-        changed = change(text)
-        with open("vkrope.py", "w", encoding="utf-8") as file:
-            file.write(changed)
-        library = {"VKROPE_PYTHON_LIBRARY": vkrope._LIBRARY._name, **environment}
-        return changed != text, subprocess.run([sys.executable, "-B", "-c", "import vkrope; print(vkrope.Device('cpu').name)"],
-                                               capture_output=True, text=True, env={**os.environ, **library})
+    def load(self, change=None, **environment):
+        """Imports a copy of the package, in which a file was changed."""
+        os.makedirs("copy/vkrope", exist_ok=True)
+        own = os.path.dirname(vkrope.__file__)
+        for name in os.listdir(own):
+            if name.endswith(".py"):
+                with open(os.path.join(own, name), encoding="utf-8") as file, open("copy/vkrope/" + name, "w") as copy:
+                    copy.write(change(file.read()) if change and name == "_structures.py" else file.read())
+        library = {"VKROPE_PYTHON_LIBRARY": _library.library._name, "PYTHONPATH": os.path.abspath("copy")}
+        return subprocess.run([sys.executable, "-B", "-c", "import vkrope; print(vkrope.Device('cpu').name)"],
+                              capture_output=True, text=True, env={**ENVIRONMENT, **library, **environment})
 
     def test_takes_the_library_of_one_build_alone(self):
-        changed, done = self.load()
-        self.assertEqual((changed, done.returncode, done.stdout), (False, 0, "cpu\n"), done.stderr)
-        for old, new, sentence in (('        ("chunk_dim", ctypes.c_uint32),\n        ("skip_first", ctypes.c_uint32),\n', "",
-                                    "RopePythonModel is "),
-                                   ('        ("heads", ctypes.c_uint32),\n', '        ("heads", ctypes.c_uint64 * 2),\n', "RopeTensor is "),
-                                   ("ROPE_VERSION = ", "ROPE_VERSION = 1 + ", "ROPE_VERSION is ")):
-            changed, done = self.load(lambda text, old=old, new=new: text.replace(old, new, 1))
-            self.assertTrue(changed, old)
-            self.assertIn("ImportError: " + sentence, done.stderr)
-            self.assertIn("take both from one build", done.stderr)
+        done = self.load()
+        self.assertEqual((done.returncode, done.stdout), (0, "cpu\n"), done.stderr)
+        done = self.load(lambda text: text.replace("LAYOUTS = ", "LAYOUTS = 1 + "))
+        self.assertIn("is of another build than", done.stderr)
+        self.assertIn("take both from one build", done.stderr)
 
     def test_says_where_it_looked(self):
-        _, done = self.load(VKROPE_PYTHON_LIBRARY="/nowhere/libvkrope_python.so")
+        done = self.load(VKROPE_PYTHON_LIBRARY="/nowhere/libvkrope_python.so")
         self.assertIn("ImportError: vkrope's library cannot be loaded: /nowhere/libvkrope_python.so", done.stderr)
-        _, done = self.load(VKROPE_PYTHON_LIBRARY="")  # beside the file, where there is none
-        self.assertIn(f"ImportError: vkrope's library cannot be loaded: {os.getcwd()}/libvkrope_python.so", done.stderr)
-        _, done = self.load(VKROPE_PYTHON_LIBRARY="libc.so.6")
-        self.assertIn("has no ropePythonSize", done.stderr)
+        done = self.load(VKROPE_PYTHON_LIBRARY="")  # beside the files, where there is none
+        self.assertIn(f"ImportError: vkrope's library cannot be loaded: {os.getcwd()}/copy/vkrope/libvkrope_python.so", done.stderr)
+        done = self.load(VKROPE_PYTHON_LIBRARY="libc.so.6")
+        self.assertIn("has no ropePythonLayouts", done.stderr)
 
 
 class Threads(Case):
@@ -409,18 +372,6 @@ class Threads(Case):
             now = time.monotonic()
             longest, last = max(longest, now - last), now
         self.assertLess(longest, (time.monotonic() - begin) / 2)
-
-
-class Example(Case):
-    def test_compares_with_a_framework_or_says_that_there_is_none(self):
-        example = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "host", "python", "compare_with_transformers.py")
-        done = subprocess.run([sys.executable, "-B", example], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": FOLDER})
-        print(done.stdout, end="")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        lines = done.stdout.splitlines()
-        if "nothing to compare with" not in lines[-1]:
-            alike = [float(line.split()[-1]) for line in lines if "its own frequencies" in line]
-            self.assertTrue(len(alike) == 3 and max(alike) < 1e-6, done.stdout)
 
 
 class Lengths(Case):
@@ -518,4 +469,4 @@ class Devices(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

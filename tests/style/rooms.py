@@ -15,7 +15,7 @@ NO_GLSL = {"shaders/fused/record.h", "shaders/encodings/words.h", "shaders/numbe
 ON_TOP = 12
 ROOTS = ("host/include", "host/core", "host", "")  # that includes are written from
 CODE = r"\.(h|hpp|cpp|c|comp|glsl|def)$"
-OTHER = r"(\.(cmake|sh|in|awk|json|py)|meson\.build)$"
+OTHER = r"(\.(cmake|sh|in|awk|json|py|typed)|meson\.build)$"
 BESIDE_ROOMS = {"faces", "gpu", "engine", "raw", "decoder", "example", "package", "support", "style", "portability", "data", "corpus"}
 faults = []
 

@@ -1,0 +1,351 @@
+"""Devices, and the calls that work on arrays."""
+import ctypes
+from typing import Any, Optional, Tuple, Union
+
+import numpy as np
+
+from . import _structures as c
+from ._arrays import Positions, Slots, as_float32, element_of, fits, layout, tensor
+from ._encoding import PAIRINGS, Encoding, read
+from ._fused import Fused, FusedOptions, describe_fused
+from ._library import Refused, call, choose, count, flag, library, number
+
+_OPERATIONS = {"forward": c.ROPE_OPERATION_FORWARD, "transpose": c.ROPE_OPERATION_TRANSPOSE,
+               "inverse": c.ROPE_OPERATION_INVERSE, "shift": c.ROPE_OPERATION_SHIFT}
+_ANGLES = {"exact": c.ROPE_ANGLE_EXACT, "compatible": c.ROPE_ANGLE_COMPATIBLE}
+_ORDERS = {"bshd": 4, "bhsd": 4, "shd": 3, "hsd": 3}
+_SINUSOIDS = {"interleaved": c.ROPE_SINUSOIDS_INTERLEAVED, "halves": c.ROPE_SINUSOIDS_HALVES}
+_BIASES = {"t5": c.ROPE_BIAS_T5, "clipped": c.ROPE_BIAS_CLIPPED, "alibi": c.ROPE_BIAS_ALIBI}
+
+
+class Device:
+    """"cpu", a device's index, or part of its name or driver; without `select` the best device there is. It holds the
+    device until `close`, the end of a `with`, or that of the object. Threads may share it."""
+
+    def __init__(self, select: Union[str, int] = "") -> None:
+        self._handle: Optional[ctypes.c_void_p] = ctypes.c_void_p()
+        text = select if isinstance(select, str) else str(count("the device", select))
+        if "\0" in text:
+            raise Refused(f"no device matches {text!r}")
+        call(library.ropePythonOpenDevice, text.encode(errors="replace"), ctypes.byref(self._handle))
+        self.name: str = library.ropePythonDeviceName(self._handle).decode()
+
+    def close(self) -> None:
+        """No other call may be at work with the device."""
+        handle, self._handle = getattr(self, "_handle", None), None
+        if handle:
+            library.ropePythonCloseDevice(handle)
+
+    __del__ = close
+
+    def __enter__(self) -> "Device":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _run(self, work: int, description: Any, slots: Slots) -> None:
+        if not self._handle:
+            raise Refused("the device is closed")
+        call(library.ropePythonRun, self._handle, work, ctypes.byref(description), slots.slots)
+
+    def table(self, encoding: Encoding, positions: Any, *, angle: str = "exact",
+              doubled: bool = False) -> Tuple[np.ndarray, np.ndarray]:
+        """cos and sin in float32, [tokens, pairs], or [batch, tokens, pairs] where positions have sequences. `doubled`
+        gives each value twice, at pair j and at pairs + j, as Hugging Face has it."""
+        place, slots = Positions(positions, _checked(encoding).axis_count), Slots()
+        pairs, sequences = len(encoding.frequencies), max(place.batch, 1)
+        doubled = bool(flag("doubled", doubled))
+        columns = 2 * pairs if doubled else pairs
+        shape = ([place.batch] if place.batch else []) + [place.tokens, columns]
+        d = c.RopeTableDescription(encoding.describe(place), choose("angle", _ANGLES, angle), sequences, place.tokens,
+                                   place.description)
+        d.rows = c.RopeRows(row_stride=columns, sin_offset=sequences * place.tokens * columns,
+                            copy_offset=pairs if doubled else 0)
+        rows = _empty([2, *shape], np.float32)
+        slots.put(c.ROPE_SLOT_POSITIONS, place.array)
+        slots.put(c.ROPE_SLOT_ROWS, written=rows)
+        self._run(c.ROPE_PYTHON_TABLE, d, slots)
+        return rows[0], rows[1]
+
+    def rotate(self, encoding: Encoding, x: Any, positions: Any, *, out: Optional[np.ndarray] = None,
+               order: Optional[str] = None, element: Optional[str] = None, pairing: Optional[str] = None,
+               pairing_out: Optional[str] = None, operation: str = "forward", angle: str = "exact") -> np.ndarray:
+        """Rotates [batch, seq, heads, dim] (`order` "bshd"; or "bhsd") or [seq, heads, dim] ("shd"; or "hsd") into
+        `out`, which may be `x` and is made where it is not given. Its elements may be others. Positions are the first
+        token's, a range, [tokens], [batch, tokens] or [axes, batch, tokens]. Arrays are read and written where they
+        lie; a copy is made of an `x` whose elements of a head do not lie side by side."""
+        x, order = _ordered("x", x, order)
+        d = c.RopeRotateDescription(element=element_of("x", x, element), rotation=c.RopeRotation(
+            angle=choose("angle", _ANGLES, angle), operation=choose("operation", _OPERATIONS, operation)))
+        x = x if fits(x) else np.ascontiguousarray(x)
+        out = _empty(x.shape, x.dtype) if out is None else _checked_out(out, x)
+        d.element_out = element_of("out", out, element)
+        d.out_of_place = int(out.ctypes.data != x.ctypes.data)
+        count_of = dict(zip(order, x.shape))
+        d.batch, d.tokens, d.head_dim = count_of.get("b", 1), count_of["s"], count_of["d"]
+        d.q = c.RopeTensor(count_of["h"], layout(x, order), layout(out, order))
+        d.rotation.rotary_begin = rotary_begin("x", _checked(encoding), d.head_dim)
+        d.rotation.rotary_dim = encoding.rotary_dim
+        _take_pairing(d, encoding, pairing, pairing_out, operation)
+        place, slots = _take_positions(d, encoding, positions), Slots()
+        slots.put(c.ROPE_SLOT_POSITIONS, place.array)
+        if d.out_of_place:
+            slots.put(c.ROPE_SLOT_Q, read=x)
+            slots.put(c.ROPE_SLOT_Q_OUT, written=out)
+        else:
+            slots.put(c.ROPE_SLOT_Q, x, out)
+        self._run(c.ROPE_PYTHON_ROTATE, d, slots)
+        return out
+
+    def fused(self, encoding: Optional[Encoding], q: Any = None, k: Any = None, v: Any = None, *, positions: Any = 0,
+              order: Optional[str] = None, element: Optional[str] = None, cache: Any = None, hadamard: Any = None,
+              norm: str = "rms", q_norm: Any = None, k_norm: Any = None, v_norm: Any = None, epsilon: float = 1e-6,
+              norm_plus: float = 0.0, norm_after: bool = False, q_bias: Any = None, k_bias: Any = None,
+              v_bias: Any = None, k_scale: Any = None, v_scale: Any = None, pairing: Optional[str] = None,
+              pairing_out: Optional[str] = None, angle: str = "exact") -> Fused:
+        """Takes Q, K and V, or some of them, from the projection to where the attention reads them:
+
+            projection's bias -> norm -> rotation of Q and K -> Hadamard blocks -> the cache's format
+
+        Each step is left out where nothing asks for it. The arrays are [batch, seq, heads, dim], or as `order` says,
+        and may have heads and sizes of their own. The answer is (q, k, v): arrays of the elements that were given,
+        or with a `cache` k and v as Cache, which `dequantize` widens to float32.
+
+        encoding    None: nothing rotates
+        positions   as of rotate: the first token's, a range, or an array
+        cache       a format for K and V, or one for each: "f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0",
+                    "iq4_nl", "int8", "f8_e4m3", "f8_e5m2"
+        hadamard    elements of a block, or (of Q and K, of V); True: those of llama.cpp. Q, K and V come out turned, so
+                    scores stay what they were; fused(None, x, hadamard=n) turns an x of blocks of n back
+        q_norm, ... weights: [dim]; [heads, dim], for each head its own; [heads * dim], where all heads are one norm; or
+                    True for none. Fewer than dim: the norm takes so many elements of the head. `norm` is "rms", "l2" or
+                    "layer", `norm_plus` is added to each weight (Gemma: 1), `norm_after` norms behind the rotation
+        q_bias, ... of the projection, [heads, dim] or [heads * dim]
+        k_scale, .. of float8: a number, or one of each head. Without it each head of each token has its own
+
+        A model's scale of queries (Llama 4, Ministral 3) is not among the steps."""
+        options = FusedOptions(cache, hadamard, norm, (q_norm, k_norm, v_norm), epsilon, norm_plus, norm_after,
+                               (q_bias, k_bias, v_bias), (None, k_scale, v_scale), element)
+        given = [None if x is None else _ordered(name, x, order)[0] for name, x in zip("qkv", (q, k, v))]
+        order = _order_of(given) if order is None else order
+        work = describe_fused(given, order, options)
+        d = work.description
+        d.rotation.angle = choose("angle", _ANGLES, angle)
+        if encoding is None:
+            d.q.no_rotation = d.k.no_rotation = 1
+            d.positions = Positions(0, 1, d.batch, d.tokens, d.tokens).description
+        else:
+            self._take_rotation(work, _checked(encoding), pairing, pairing_out, positions)
+        self._run(c.ROPE_PYTHON_FUSED, d, work.slots)
+        return work.result()
+
+    @staticmethod
+    def _take_rotation(work: Any, encoding: Encoding, pairing: Optional[str], pairing_out: Optional[str],
+                       positions: Any) -> None:
+        d = work.description
+        for name in "qk":
+            record = getattr(d, name)
+            if record.heads:
+                record.rotary_begin = rotary_begin(name, encoding, record.head_dim, latent=name == "k")
+        d.rotation.rotary_dim = encoding.rotary_dim
+        _take_pairing(d, encoding, pairing, pairing_out, "forward")
+        place = _take_positions(d, encoding, positions)
+        work.slots.put(c.ROPE_SLOT_POSITIONS, place.array)
+        work.place = place  # keeps the frequencies alive
+
+    def add(self, x: Any, positions: Any, *, table: Any = None, first_position: int = 0, base: float = 10000.0,
+            encoding: Optional[Encoding] = None, order: str = "interleaved", cosine_first: bool = False,
+            scale: float = 1.0, element: Optional[str] = None, angle: str = "exact") -> np.ndarray:
+        """Adds positions to embeddings, [batch, seq, dim] or [seq, dim]: sinusoids of a `base`, or of an Encoding's own
+        frequencies, or the rows of a learned `table`, [positions, dim], whose first row is of `first_position`.
+        `order` "interleaved" has sine and cosine of each pair in turns, "halves" all sines first; with `cosine_first`
+        they change places. `scale` multiplies the embeddings before."""
+        x = np.ascontiguousarray(tensor("x", x))
+        if x.ndim not in (2, 3) or 0 in x.shape:
+            raise Refused(f"x has the shape {list(x.shape)}; it is [batch, seq, dim] or [seq, dim], none of them empty")
+        batch, tokens, dim = x.shape if x.ndim == 3 else (1, *x.shape)
+        d = c.RopeAddDescription(batch=batch, tokens=tokens, dim=dim, element=element_of("x", x, element),
+                                 scale=number("scale", scale), out_of_place=1, cosine_first=flag("cosine_first", cosine_first),
+                                 order=choose("order", _SINUSOIDS, order), angle=choose("angle", _ANGLES, angle))
+        if table is None and encoding is None:
+            encoding = read({"model_type": "llama", "head_dim": dim, "rope_theta": number("base", base)})
+        axes = 1 if encoding is None else _checked(encoding).axis_count
+        place, slots = Positions(positions, axes, batch, tokens, tokens), Slots()
+        d.positions = place.description
+        slots.put(c.ROPE_SLOT_POSITIONS, place.array)
+        if table is not None:
+            self._take_learned(d, slots, table, first_position, element, place)
+        elif encoding is not None:
+            if encoding.rotary_dim != dim:
+                raise Refused(f"the encoding has {len(encoding.frequencies)} pairs, but x has {dim} elements, two of "
+                              "each pair")
+            d.frequencies = encoding.describe(place)
+        out = _empty(x.shape, x.dtype)
+        slots.put(c.ROPE_SLOT_X, read=x)
+        slots.put(c.ROPE_SLOT_X_OUT, written=out)
+        self._run(c.ROPE_PYTHON_ADD, d, slots)
+        return out
+
+    @staticmethod
+    def _take_learned(d: Any, slots: Slots, table: Any, first_position: int, element: Optional[str],
+                      place: Positions) -> None:
+        rows = np.ascontiguousarray(tensor("table", table))
+        if rows.ndim != 2 or rows.shape[1] != d.dim or 0 in rows.shape:
+            raise Refused(f"the table has the shape {list(rows.shape)}; it is [positions, dim] with a dim of {d.dim}")
+        first = count("first_position", first_position, -2**31, 2**31 - 1)
+        d.learned = 1
+        d.rows = c.RopeRows(element=element_of("the table", rows, element), first_position=first, count=len(rows))
+        for position in (place.least, place.most):
+            if not first <= position < first + len(rows):
+                raise Refused(f"there is the position {position}, outside the table of {len(rows)} rows, whose first is "
+                              f"of position {first}")
+        slots.put(c.ROPE_SLOT_ROWS, read=rows)
+
+    def bias(self, kind: str, *, scores: Any = None, weights: Any = None, heads: int = 0, queries: int = 0,
+             keys: int = 0, first_query: int = 0, least: int = 0, max_distance: int = 128, bidirectional: bool = False,
+             causal: bool = False, element: Optional[str] = None) -> np.ndarray:
+        """Adds a bias to `scores`, [batch, heads, queries, keys], or without them makes one, float32 [heads, queries,
+        keys]. `kind` is "t5" (`weights` are [buckets, heads]), "clipped" ([distances, heads], the first row for the
+        distance `least` from key to query) or "alibi", which takes no weights. The first query stands at position
+        `first_query`, the first key at 0. With `causal` keys after their query get -infinity."""
+        d = c.RopeBiasDescription(kind=choose("kind", _BIASES, kind), bidirectional=flag("bidirectional", bidirectional),
+                                  causal=flag("causal", causal), element=c.ROPE_ELEMENT_F32)
+        d.positions = c.RopePositions(kind=c.ROPE_POSITIONS_COUNTED, same_for_all_sequences=1,
+                                      first=count("first_query", first_query, -2**31, 2**31 - 1))
+        if scores is not None:
+            if heads or queries or keys:
+                raise Refused("heads, queries and keys say how large a bias without scores is; scores have them")
+            scores = np.ascontiguousarray(tensor("scores", scores))
+            if scores.ndim != 4 or 0 in scores.shape:
+                raise Refused(f"scores have the shape {list(scores.shape)}; it is [batch, heads, queries, keys], none of "
+                              "them empty")
+            d.batch, d.heads, d.queries, d.keys = scores.shape
+            d.element = element_of("scores", scores, element)
+        else:
+            d.write_only = d.batch = 1
+            d.heads, d.queries, d.keys = count("heads", heads), count("queries", queries), count("keys", keys)
+        rows = self._bias_rows(d, kind, weights, element, count("max_distance", max_distance),
+                               count("least", least, -2**30, 2**30))
+        slots = Slots()
+        slots.put(c.ROPE_SLOT_ROWS, read=rows)
+        out = _empty([d.heads, d.queries, d.keys] if scores is None else scores.shape,
+                     np.float32 if scores is None else scores.dtype)
+        if out.size == 0:
+            raise Refused(f"heads, queries and keys are {d.heads}, {d.queries} and {d.keys}; they say how large a bias "
+                          "without scores is")
+        if scores is not None:
+            out[...] = scores
+        slots.put(c.ROPE_SLOT_X, None if scores is None else out, out)
+        self._run(c.ROPE_PYTHON_BIAS, d, slots)
+        return out
+
+    @staticmethod
+    def _bias_rows(d: Any, kind: str, weights: Any, element: Optional[str], max_distance: int,
+                   least: int) -> np.ndarray:
+        if kind == "alibi":
+            if weights is not None:
+                raise Refused("weights go with 't5' and 'clipped'; 'alibi' has slopes")
+            slopes = np.empty(min(d.heads, 65536), np.float32)
+            call(library.ropePythonSlopes, d.heads, slopes.ctypes.data)
+            return slopes
+        if weights is None:
+            raise Refused(f"weights are missing; {kind!r} has values of each head in them")
+        rows = as_float32("weights", weights, element)
+        if rows.ndim != 2 or 0 in rows.shape:
+            raise Refused(f"weights have the shape {list(rows.shape)}; it is [rows, heads], none of them empty")
+        if d.heads not in (0, rows.shape[1]):
+            raise Refused(f"weights have {rows.shape[1]} heads, but there are {d.heads}")
+        d.heads = rows.shape[1]
+        if kind == "t5":
+            d.buckets, d.max_distance = len(rows), max_distance
+        else:
+            d.least, d.most = least, least + len(rows) - 1
+        return rows
+
+
+# ---- What several calls take -----------------------------------------------------------------------------------------
+
+def _checked(encoding: Any) -> Encoding:
+    if not isinstance(encoding, Encoding):
+        raise Refused(f"the encoding is of the type {type(encoding).__name__}; vkrope.read makes one of a configuration")
+    return encoding
+
+
+def _empty(shape: Any, dtype: Any) -> np.ndarray:
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError: more than an array may have
+        raise Refused(f"an array of the shape {list(shape)} takes more memory than there is") from None
+
+
+def _order_of(given: Any) -> str:
+    return "shd" if any(x is not None and x.ndim == 3 for x in given) else "bshd"
+
+
+def _ordered(name: str, x: Any, order: Optional[str]) -> Tuple[np.ndarray, str]:
+    x = tensor(name, x)
+    order = _order_of([x]) if order is None else order
+    if x.ndim != choose("order", _ORDERS, order) or 0 in x.shape:
+        raise Refused(f"{name} has the shape {list(x.shape)}; with the order {order!r} it has {_ORDERS[order]} axes, "
+                      "none of them empty")
+    for size in x.shape:
+        count("an axis of " + name, size)
+    return x, order
+
+
+def _checked_out(out: Any, x: np.ndarray) -> np.ndarray:
+    if not isinstance(out, np.ndarray) or out.shape != x.shape or not out.flags.writeable or not fits(out):
+        raise Refused(f"out must be a writeable array of the shape {list(x.shape)} whose elements of a head lie side by "
+                      "side")
+    same = out.ctypes.data == x.ctypes.data and out.strides == x.strides and out.dtype == x.dtype
+    if not same and np.may_share_memory(out, x) and np.shares_memory(out, x):
+        raise Refused("out lies partly in x; it must be x itself or lie apart from it")
+    return out
+
+
+def rotary_begin(name: str, encoding: Encoding, head_dim: int, latent: bool = False) -> int:
+    """In the head that the encoding says, the whole one that it is split off from, its rotary part alone, or behind a
+    latent row."""
+    whole = encoding.nope_dim + encoding.head_dim
+    ends = encoding.rotary_begin + encoding.rotary_dim == encoding.head_dim
+    if encoding.head_dim in (0, head_dim):
+        return encoding.rotary_begin
+    if head_dim == whole:
+        return encoding.nope_dim + encoding.rotary_begin
+    if head_dim == encoding.rotary_dim and ends:
+        return 0
+    if latent and encoding.nope_dim and ends and head_dim > whole:
+        return head_dim - encoding.rotary_dim
+    beside = f", or {whole} with the {encoding.nope_dim} before them that do not turn" if encoding.nope_dim else ""
+    raise Refused(f"{name} has heads of {head_dim} elements, but the encoding says {encoding.head_dim}{beside}")
+
+
+def _take_pairing(d: Any, encoding: Encoding, pairing: Optional[str], pairing_out: Optional[str],
+                  operation: str) -> None:
+    """A model may read one pairing and write another. Elements that are turned already lie as it writes them."""
+    if pairing is None and encoding.pairing is None:
+        raise Refused(f"the pairing of the model type {encoding.model_type!r} is not known; pairing='half' or "
+                      "'interleaved' says it")
+    source, written = encoding.pairing, encoding.pairing_out or encoding.pairing
+    back = operation in ("inverse", "transpose")
+    own_in, own_out = (source if operation == "forward" else written), (source if back else written)
+    if pairing_out is None and pairing is None:
+        pairing_out = own_out
+    d.rotation.pairing = choose("pairing", PAIRINGS, own_in if pairing is None else pairing)
+    d.rotation.pairing_out = choose("pairing_out", PAIRINGS, pairing_out)
+    interleaved = d.rotation.pairing == c.ROPE_PAIRING_INTERLEAVED and d.rotation.pairing_out != c.ROPE_PAIRING_HALF
+    d.rotation.chunk_dim = 0 if interleaved else encoding.chunk_dim
+
+
+def _take_positions(d: Any, encoding: Encoding, positions: Any) -> Positions:
+    first, last = encoding.skip_first, encoding.skip_last
+    turning = d.tokens - first - last if first + last < d.tokens else d.tokens
+    place = Positions(positions, encoding.axis_count, d.batch, d.tokens, turning)
+    if place.tokens != d.tokens:  # they leave out the tokens that do not turn
+        d.rotation.skip_first, d.rotation.skip_last = first, last
+        place.pad(first, last)
+    # a shift's positions are distances, which ask for no length
+    d.positions = place.description
+    d.rotation.frequencies = encoding.describe(place, d.rotation.operation != c.ROPE_OPERATION_SHIFT)
+    return place
