@@ -19,7 +19,7 @@ add_custom_command(OUTPUT ${package}/_structures.py ${layouts}
 set_target_properties(vkrope-models PROPERTIES POSITION_INDEPENDENT_CODE ON)
 add_library(vkrope-python SHARED host/python/rope_python.cpp ${layouts})
 target_include_directories(vkrope-python PRIVATE ${VKROPE_ROOTS})
-target_link_libraries(vkrope-python PRIVATE vkrope vkrope-device vkrope-models)
+target_link_libraries(vkrope-python PRIVATE vkrope vkrope-device vkrope-models nlohmann_json::nlohmann_json)
 target_compile_features(vkrope-python PRIVATE cxx_std_17)
 target_compile_definitions(vkrope-python PRIVATE VK_NO_PROTOTYPES)
 if(CMAKE_CROSSCOMPILING)

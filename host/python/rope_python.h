@@ -53,34 +53,11 @@ typedef struct RopePythonRequest {
     uint32_t layer;         /* one layer by its number, from 1 on; 0: by its type */
 } RopePythonRequest;
 
-/* Texts are never null, and lists of texts have one a line. */
-typedef struct RopePythonModel {
-    const char* model_type;
-    const char* rule; /* of ropeRuleName */
-    const char* layer_type;
-    const char* layer_types;
-    const char* axis_names;
-    const char*
-        notes; /* sentences: the layers that the answer is for, what is ignored, and what is left to the caller */
-    const double* frequencies; /* radians per position, one for each pair */
-    const uint8_t* axes;       /* the axis of each pair; null: one axis */
-    double scale;
-    uint32_t pairs;
-    uint32_t head_dim;
-    uint32_t nope_dim; /* elements before that head in the whole heads that it may be split off from */
-    uint32_t rotary_begin;
-    uint32_t rotary_dim;
-    uint32_t chunk_dim;
-    uint32_t skip_first;
-    uint32_t skip_last;
-    RopePairing pairing; /* default: the configuration does not say */
-    RopePairing pairing_out;
-} RopePythonModel;
-
-/* *model is null on failure. ropePythonFreeModel takes null too. */
-ROPE_PYTHON_API RopePythonStatus ropePythonReadModel(const RopePythonRequest* request, const RopePythonModel** model,
+/* *json becomes an object in JSON, whose members are the keyword arguments of the package's Encoding, or null on
+ * failure. ropePythonFreeText takes null too. */
+ROPE_PYTHON_API RopePythonStatus ropePythonReadModel(const RopePythonRequest* request, char** json,
                                                      RopePythonReason* reason);
-ROPE_PYTHON_API void ropePythonFreeModel(const RopePythonModel* model);
+ROPE_PYTHON_API void ropePythonFreeText(char* text);
 
 /* ---- Devices ------------------------------------------------------------------------------------------------- */
 
@@ -114,7 +91,7 @@ typedef struct RopePythonSlot {
 
 /* Carries out a description. `slots` are ROPE_SLOT_COUNT, by RopeSlot. FREQUENCIES and PARAMETERS are not read: the
  * call makes them of the description, which gives frequencies.values. In place `from` and `to` of a slot are one array.
- * The bytes that a rotation does not touch are not written, so other threads may write them. */
+ * On a device all bytes of a slot are written back. */
 ROPE_PYTHON_API RopePythonStatus ropePythonRun(RopePythonDevice* device, RopePythonWork work, const void* description,
                                                const RopePythonSlot* slots, RopePythonReason* reason);
 

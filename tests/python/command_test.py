@@ -174,9 +174,10 @@ class Files(Case):
     def test_that_cannot_be_written_are_refused(self):
         write(LLAMA)
         np.save("q.npy", random((1, 5, 2, 64)))
+        os.mkdir("folder.npy")
         words = ["rotate", "--config", "config.json", "--device", "cpu", "--positions", "0:5", "--q", "q.npy", "--q-out"]
-        for path, sentence in (("o.txt", "arrays are written to .npy and .safetensors"), ("none/o.npy", "but there is no folder"),
-                               ("q.npy", "would overwrite q.npy, which is read"), ("/dev/null.npz", "arrays are written to")):
+        for path, sentence in (("o.txt", "arrays are written to .npy and .safetensors"), ("none/o.npy", "in folders that are there"),
+                               ("folder.npy", "outputs are files"), ("/dev/null.npz", "arrays are written to")):
             self.command_refused(sentence, *words, path)
         self.command_refused("which another output is too", *words, "o.npy", "--k", "q.npy", "--k-out", "./o.npy")
         np.save("w.npy", np.zeros((4, 2), ">f8"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import Device, Encoding, Failed, Refused, __version__, plot, read
 from ._arrays import Positions
-from ._files import Stored, Written, check_outputs, open_array, open_arrays, split_path, write_arrays
+from ._files import Stored, Written, open_array, open_arrays, split_path, write_arrays
 from ._weights import permutation
 
 _PIECE = 1 << 26  # bytes that are rotated at once
@@ -131,8 +131,6 @@ def _rotate(options: argparse.Namespace) -> None:
     if bool(options.k) != bool(options.k_out):
         raise Refused("--k and --k-out go together; one of them is missing")
     pairs = [("q", options.q, options.q_out)] + ([("k", options.k, options.k_out)] if options.k else [])
-    check_outputs([(f"--{name}-out", to, [name]) for name, _, to in pairs],
-                  [options.q, options.k, options.positions, options.config, options.frequencies])
     positions = _positions(options.positions)
     encoding, device = _encoding(options, positions), Device(options.device)
     write_arrays([_rotated(*pair, encoding, device, positions, options) for pair in pairs], "rotating")
@@ -159,8 +157,6 @@ def _table(options: argparse.Namespace) -> None:
     if not two and (options.cos or options.sin or not options.out):
         raise Refused(f"--format {options.format} is one array; --out names its file")
     names = ["cos", "sin"] if two else ["out"]
-    check_outputs([(f"--{name}", getattr(options, name), [name]) for name in names],
-                  [options.positions, options.config, options.frequencies])
     positions = _positions(options.positions)
     encoding = _encoding(options, positions)
     cos, sin = Device(options.device).table(encoding, positions, angle=options.angle,
@@ -212,7 +208,6 @@ def _permute(options: argparse.Namespace) -> None:
     if len(found) > 1 and (path.endswith(".npy") or name):
         raise Refused(f"{options.weights} names {len(found)} tensors and --output {options.output} takes one; a "
                       "FILE.safetensors without :NAME takes all")
-    check_outputs([("--output", options.output, [stored.name or "weights" for stored in found])], [options.weights])
     results = [_permuted(stored, options) for stored in found]
     lines = [f"{split_path(options.weights)[0]}{':' if stored.name else ''}{stored.name}: {list(stored.shape)}, "
              f"{options.heads or stored.shape[0] // options.head_dim} heads of "

@@ -81,10 +81,12 @@ class Device:
         x = x if fits(x) else np.ascontiguousarray(x)
         out = _empty(x.shape, x.dtype) if out is None else _checked_out(out, x)
         d.element_out = element_of("out", out, element)
-        d.out_of_place = int(out.ctypes.data != x.ctypes.data)
         count_of = dict(zip(order, x.shape))
         d.batch, d.tokens, d.head_dim = count_of.get("b", 1), count_of["s"], count_of["d"]
-        d.q = c.RopeTensor(count_of["h"], layout(x, order), layout(out, order))
+        # A device gives back the whole reach of an array, also what lies between its heads.
+        target = out if out.flags.c_contiguous or self.name == "cpu" else _empty(x.shape, out.dtype)
+        d.out_of_place = int(target.ctypes.data != x.ctypes.data)
+        d.q = c.RopeTensor(count_of["h"], layout(x, order), layout(target, order))
         d.rotation.rotary_begin = rotary_begin("x", _checked(encoding), d.head_dim)
         d.rotation.rotary_dim = encoding.rotary_dim
         _take_pairing(d, encoding, pairing, pairing_out, operation)
@@ -92,10 +94,12 @@ class Device:
         slots.put(c.ROPE_SLOT_POSITIONS, place.array)
         if d.out_of_place:
             slots.put(c.ROPE_SLOT_Q, read=x)
-            slots.put(c.ROPE_SLOT_Q_OUT, written=out)
+            slots.put(c.ROPE_SLOT_Q_OUT, written=target)
         else:
-            slots.put(c.ROPE_SLOT_Q, x, out)
+            slots.put(c.ROPE_SLOT_Q, x, target)
         self._run(c.ROPE_PYTHON_ROTATE, d, slots)
+        if target is not out:
+            out[...] = target
         return out
 
     def fused(self, encoding: Optional[Encoding], q: Any = None, k: Any = None, v: Any = None, *, positions: Any = 0,

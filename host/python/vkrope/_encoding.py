@@ -3,7 +3,7 @@ import ctypes
 import functools
 import json
 import os
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from ._arrays import array_of
 from ._library import Refused, call, count, library, number, shown
 
 PAIRINGS = {None: c.ROPE_PAIRING_DEFAULT, "half": c.ROPE_PAIRING_HALF, "interleaved": c.ROPE_PAIRING_INTERLEAVED}
-_PAIRING_NAMES = {value: name for name, value in PAIRINGS.items()}
 _Angles = Tuple[np.ndarray, float]
 
 
@@ -79,24 +78,6 @@ class Encoding:
         return c.RopeFrequencies(place.frequencies.ctypes.data, len(place.frequencies), scale, axes, 1)
 
 
-def _lines(text: bytes) -> List[str]:
-    return text.decode().split("\n") if text else []
-
-
-def _encoding_of(model: c.RopePythonModel) -> Encoding:
-    def array(address: Optional[int], kind: Any, dtype: Any) -> Optional[np.ndarray]:
-        return np.frombuffer((kind * model.pairs).from_address(address), dtype).copy() if address else None
-
-    return Encoding(array(model.frequencies, ctypes.c_double, np.float64), scale=model.scale,
-                    pairing=_PAIRING_NAMES[model.pairing], pairing_out=_PAIRING_NAMES[model.pairing_out],
-                    head_dim=model.head_dim, nope_dim=model.nope_dim, rotary_begin=model.rotary_begin,
-                    axes=array(model.axes, ctypes.c_uint8, np.uint8), axis_names=_lines(model.axis_names),
-                    chunk_dim=model.chunk_dim, skip_first=model.skip_first, skip_last=model.skip_last,
-                    model_type=model.model_type.decode(), rule=model.rule.decode(),
-                    layer_type=model.layer_type.decode(), layer_types=_lines(model.layer_types),
-                    notes=_lines(model.notes))
-
-
 def _text_of(config: Any) -> Tuple[Optional[str], str, bytes]:
     """The path of a .gguf, or the text of a configuration, with what its sentences begin with."""
     if isinstance(config, dict):
@@ -132,12 +113,12 @@ def read(config: Union[str, "os.PathLike[str]", dict], *, layer_type: str = "", 
         address = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p)
         request = c.RopePythonRequest(os.fsencode(path) if path else None, address, len(text), layer_type.encode(),
                                       length, wanted_dim, wanted_layer)
-        model = ctypes.POINTER(c.RopePythonModel)()
-        call(library.ropePythonReadModel, ctypes.byref(request), ctypes.byref(model), where=where)
+        told = ctypes.c_void_p()
+        call(library.ropePythonReadModel, ctypes.byref(request), ctypes.byref(told), where=where)
         try:
-            return _encoding_of(model.contents)
+            return Encoding(**json.loads(ctypes.string_at(told)))
         finally:
-            library.ropePythonFreeModel(model)
+            library.ropePythonFreeText(told)
 
     @functools.lru_cache(8)
     def angles_for(length: float) -> _Angles:

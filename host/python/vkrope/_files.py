@@ -1,10 +1,13 @@
 """Arrays in files: .npy, FILE.npz:NAME, FILE.safetensors:NAME and a checkpoint's model.safetensors.index.json:NAME."""
 import contextlib
 import fnmatch
+import functools
 import importlib
 import json
 import os
 import re
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
@@ -57,7 +60,7 @@ def split_path(text: str) -> Tuple[str, str]:
 def open_arrays(option: str, text: str) -> List[Stored]:
     """The arrays that a text names; a * stands for any text in a name."""
     path, name = split_path(text)
-    stored = {array.name: array for array in _open_file(option, path)}
+    stored = _open_file(option, path)
     names = [known for known in stored if "*" in name and fnmatch.fnmatchcase(known, re.sub(r"([\[?])", r"[\1]", name))]
     if not names and (name in stored or len(stored) == 1 and not name):
         names = [name if name in stored else next(iter(stored))]
@@ -65,7 +68,10 @@ def open_arrays(option: str, text: str) -> List[Stored]:
         shown = ", ".join(repr(known) for known in list(stored)[:4]) + (", ..." if len(stored) > 4 else "")
         raise Refused(f"{option}: {path} has no array {name!r}; it has {shown or 'none'}"
                       if name else f"{option}: {path} has {len(stored)} arrays; {path}:NAME names one: {shown}")
-    return [stored[known] for known in names]
+    try:
+        return [stored[known]() for known in names]
+    except (ValueError, EOFError, SyntaxError, zipfile.BadZipFile, zlib.error) as error:  # NumPy's, of an .npz
+        raise Refused(f"{option}: {path} cannot be read: {str(error).splitlines()[0]}") from None
 
 
 def open_array(option: str, text: str) -> Stored:
@@ -75,45 +81,29 @@ def open_array(option: str, text: str) -> Stored:
     return found[0]
 
 
-def _open_file(option: str, path: str) -> List[Stored]:
+def _open_file(option: str, path: str) -> Dict[str, Callable[[], Stored]]:
+    """By name what opens each array of a file, so that the others are not read."""
     if path.endswith(".safetensors"):
         return _of_safetensors(option, path, None)
     if path.endswith(".safetensors.index.json"):
         return _of_index(option, path)
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError) as error:
+    except (ValueError, EOFError, SyntaxError, zipfile.BadZipFile) as error:
         raise Refused(f"{option}: {path} is no file of arrays: {str(error).splitlines()[0]}") from None
     if isinstance(found, np.ndarray):
-        return [_of_numpy("", found.shape, found.dtype, lambda first, last: found.reshape(found.shape or 1)[first:last])]
-    return [_member(option, path, found, name) for name in found.files]
+        return {"": lambda: _of_numpy("", found)}
+    return {name: functools.partial(lambda name: _of_numpy(name, found[name]), name) for name in found.files}
 
 
-def _of_numpy(name: str, shape: Sequence[int], dtype: Any, load: Callable[[int, int], np.ndarray]) -> Stored:
-    kind = next((kind for kind, known in _TYPES.items() if np.dtype(known) == dtype and kind != "BF16"), "")
-    return Stored(name, kind, tuple(shape), dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64)), load)
+def _of_numpy(name: str, array: np.ndarray) -> Stored:
+    kind = next((kind for kind, known in _TYPES.items() if np.dtype(known) == array.dtype and kind != "BF16"), "")
+    row_bytes = array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
+    rows = array.reshape(array.shape or 1)
+    return Stored(name, kind, array.shape, row_bytes, lambda first, last: rows[first:last])
 
 
-def _member(option: str, path: str, archive: Any, name: str) -> Stored:
-    """An .npz's arrays are read when they are asked for, and not before."""
-    try:
-        with archive.zip.open(name + ".npy") as file:
-            version = np.lib.format.read_magic(file)
-            shape, _, dtype = {(1, 0): np.lib.format.read_array_header_1_0,
-                               (2, 0): np.lib.format.read_array_header_2_0}[version](file)
-    except (ValueError, KeyError, EOFError, OSError) as error:
-        raise Refused(f"{option}: {path} has no array {name!r} that can be read: {error}") from None
-
-    def load(first: int, last: int) -> np.ndarray:
-        try:
-            return archive[name].reshape(shape or 1)[first:last]
-        except Exception as error:  # zipfile's and zlib's own kinds
-            raise Refused(f"{option}: {path}:{name} cannot be read: {error}") from None
-
-    return _of_numpy(name, shape, dtype, load)
-
-
-def _of_safetensors(option: str, path: str, wanted: Optional[Sequence[str]]) -> List[Stored]:
+def _of_safetensors(option: str, path: str, wanted: Optional[Sequence[str]]) -> Dict[str, Callable[[], Stored]]:
     """The library judges the header. Tensors are mapped where they lie: it has no bfloat16 for NumPy."""
     safetensors = optional("safetensors", "safetensors")
     os.stat(path)  # a path that leads nowhere is the system's error
@@ -129,7 +119,8 @@ def _of_safetensors(option: str, path: str, wanted: Optional[Sequence[str]]) -> 
     missing = [name for name in wanted or () if name not in header]
     if missing:
         raise Refused(f"{option}: {path} has no tensor {missing[0]!r}, which the index says it has")
-    return [_mapped(path, 8 + size, name, header[name], metadata) for name in (header if wanted is None else wanted)]
+    return {name: functools.partial(_mapped, path, 8 + size, name, header[name], metadata)
+            for name in (header if wanted is None else wanted)}
 
 
 def _mapped(path: str, begin: int, name: str, entry: Dict[str, Any], metadata: Dict[str, str]) -> Stored:
@@ -148,7 +139,7 @@ def _mapped(path: str, begin: int, name: str, entry: Dict[str, Any], metadata: D
     return Stored(name, entry["dtype"], shape, row_bytes, load, metadata)
 
 
-def _of_index(option: str, path: str) -> List[Stored]:
+def _of_index(option: str, path: str) -> Dict[str, Callable[[], Stored]]:
     try:
         with open(path, "rb") as file:
             places = json.load(file)["weight_map"]
@@ -160,11 +151,11 @@ def _of_index(option: str, path: str) -> List[Stored]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Refused(f"{option}: {path} is no index of a checkpoint; it must be JSON with \"weight_map\", which says the "
                       "file of each tensor") from None
-    found = []
+    found: Dict[str, Callable[[], Stored]] = {}
     for place, names in files.items():
         if os.path.isabs(place) or ".." in place.replace("\\", "/").split("/") or "\0" in place:
             raise Refused(f"{option}: {path} has the file {place!r}; it must lie beside the index")
-        found += _of_safetensors(option, os.path.join(os.path.dirname(path), place), names)
+        found.update(_of_safetensors(option, os.path.join(os.path.dirname(path), place), names))
     return found
 
 
@@ -184,42 +175,26 @@ class Written:
     metadata: Dict[str, str] = field(default_factory=dict)
 
 
-def check_outputs(outputs: Sequence[Tuple[str, str, Sequence[str]]], inputs: Sequence[Optional[str]]) -> None:
-    """Refuses, before any work, what could not be written: (option, path, names in a .safetensors)."""
-    names: Dict[str, List[str]] = {}
-    read = {os.path.realpath(split_path(text)[0]) for text in inputs if text}
-    for option, text, given in outputs:
-        path, name = split_path(text)
-        if not path.endswith((".npy", ".safetensors")):
-            raise Refused(f"{option} is {text}; arrays are written to .npy and .safetensors")
-        if os.path.exists(path) and not os.path.isfile(path):
-            raise Refused(f"{option} is {text}, which is no file; outputs are files")
-        folder = os.path.dirname(os.path.realpath(path))
-        if not os.path.isdir(folder):
-            raise Refused(f"{option} is {text}, but there is no folder {folder}")
-        real = os.path.realpath(path)
-        if real in read:
-            raise Refused(f"{option} would overwrite {path}, which is read; give it a path of its own")
-        new = [name] if name else list(given)
-        if set(new) & set(names.get(real, ())) or (real in names and path.endswith(".npy")):
-            raise Refused(f"{option} is {text}, which another output is too; give each a path of its own")
-        names.setdefault(real, []).extend(new)
-    for option, text, _ in outputs:
-        _refuse_loss(option, split_path(text)[0], names)
-
-
-def _refuse_loss(option: str, path: str, names: Dict[str, List[str]]) -> None:
-    if not path.endswith(".safetensors") or not os.path.exists(path) or os.path.getsize(path) == 0:
+def _check_output(path: str, arrays: Sequence[Written]) -> None:
+    """Refuses what could not be written, or would lose tensors."""
+    option = arrays[0].option
+    if not path.endswith((".npy", ".safetensors")):
+        raise Refused(f"{option} is {arrays[0].path}; arrays are written to .npy and .safetensors")
+    if not os.path.isdir(os.path.dirname(path)) or os.path.exists(path) and not os.path.isfile(path):
+        raise Refused(f"{option} is {arrays[0].path}; outputs are files in folders that are there")
+    names = [split_path(array.path)[1] or array.name for array in arrays]
+    if len(set(names)) < len(names) or len(names) > 1 and path.endswith(".npy"):
+        raise Refused(f"{arrays[-1].option} is {arrays[-1].path}, which another output is too; give each a path of its own")
+    if path.endswith(".npy") or not os.path.exists(path) or os.path.getsize(path) == 0:
         return
     try:
-        before = [array.name for array in _of_safetensors(option, path, None)]
+        lost = [repr(name) for name in _of_safetensors(option, path, None) if name not in names]
     except Refused as error:
         raise Refused(f"{error}; what it holds is not known, so name another file, or delete it first") from None
-    lost = [name for name in before if name not in names[os.path.realpath(path)]]
     if lost:
-        shown = ", ".join(repr(name) for name in lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-        raise Refused(f"{option} would replace {path}, and its tensor{'s' if len(lost) > 1 else ''} {shown} would be lost; "
-                      "name another file, or delete it first")
+        shown = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+        raise Refused(f"{option} would replace {split_path(arrays[0].path)[0]}, and its tensor{'s' if len(lost) > 1 else ''} "
+                      f"{shown} would be lost; name another file, or delete it first")
 
 
 @contextlib.contextmanager
@@ -241,6 +216,8 @@ def write_arrays(arrays: Sequence[Written], what: str) -> None:
     files: Dict[str, List[Written]] = {}
     for array in arrays:
         files.setdefault(os.path.realpath(split_path(array.path)[0]), []).append(array)
+    for path, own in files.items():
+        _check_output(path, own)
     with _progress(what, sum(array.bytes for array in arrays)) as advance:
         for path, own in files.items():
             with replacing(path) as file:

@@ -30,8 +30,8 @@ def _load() -> ctypes.CDLL:
     device, reason, number = ctypes.c_void_p, pointer(c.RopePythonReason), ctypes.c_uint32
     for name, result, arguments in (
             ("Layouts", number, []),
-            ("ReadModel", ctypes.c_int, [pointer(c.RopePythonRequest), pointer(pointer(c.RopePythonModel)), reason]),
-            ("FreeModel", None, [pointer(c.RopePythonModel)]),
+            ("ReadModel", ctypes.c_int, [pointer(c.RopePythonRequest), pointer(ctypes.c_void_p), reason]),
+            ("FreeText", None, [ctypes.c_void_p]),
             ("OpenDevice", ctypes.c_int, [ctypes.c_char_p, pointer(device), reason]),
             ("CloseDevice", None, [device]),
             ("DeviceName", ctypes.c_char_p, [device]),

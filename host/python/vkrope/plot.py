@@ -102,69 +102,63 @@ def frequencies(models: Mapping[str, Encoding]) -> Any:
 
 # ---- Bandwidth -------------------------------------------------------------------------------------------------------
 
-def _report(path: str) -> Dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
-        rows = [row for row in report["rows"] if "us" in row and "bytes" in row]
-        return {"device": str(report["device"]["name"]), "rows": rows}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise Refused(f"{path} is no report; vkrope bench --json prints one") from None
-
-
 def _labels(row: Dict[str, Any]) -> Dict[str, str]:
     """What tells a row from others: its words, such as the element and the source."""
     return {key: value for key, value in row.items() if isinstance(value, str) and key != "best_copy"}
 
 
-def _speed(entry: Dict[str, Any], bytes_moved: float) -> float:
-    return bytes_moved / entry["us"]["median"] * 1e-3
+def _points(path: str) -> Tuple[str, List[Tuple[Dict[str, str], float, float]], List[Tuple[Dict[str, str], float, float]]]:
+    """The device, the rows that were timed and their fastest copies: labels, megabytes, gigabytes a second."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        rows, copies = [], []
+        for row in (row for row in report["rows"] if "us" in row):
+            size = float(row["bytes"])
+            rows.append((_labels(row), size * 1e-6, size / row["us"]["median"] * 1e-3))
+            copies += [({}, size * 1e-6, size / other["us"]["median"] * 1e-3) for other in row.get("beside", [])
+                       if other["name"] == row.get("best_copy") and "us" in other]
+        return str(report["device"]["name"]), rows, copies
+    except (ValueError, KeyError, TypeError, ZeroDivisionError, RecursionError):
+        raise Refused(f"{path} is no report; vkrope bench --json prints one") from None
 
 
-def _draw_lines(axes: Any, lines: Mapping[str, List[Tuple[float, float]]], **look: Any) -> None:
-    for name, points in lines.items():
-        highest: Dict[float, float] = {}
-        for x, y in points:
-            highest[x] = max(y, highest.get(x, 0))
-        x, y = zip(*sorted(highest.items()))
-        axes.plot(x, y, label=name, marker="o", markersize=3.5, **look)
+def _draw_line(axes: Any, name: str, points: Sequence[Tuple[Dict[str, str], float, float]], **look: Any) -> None:
+    """Of several points of as many bytes the highest."""
+    highest: Dict[float, float] = {}
+    for _, x, y in points:
+        highest[x] = max(y, highest.get(x, 0))
+    axes.plot(*zip(*sorted(highest.items())), label=name, marker="o", markersize=3.5, **look)
 
 
 def bandwidth(reports: Sequence[str]) -> Any:
     """Bandwidth over the bytes that are read and written, of one or several reports of `vkrope bench --json`. The
     fastest kernel that only copies as many bytes is the roof of each."""
-    found = [_report(path) for path in reports]
-    devices = [report["device"] for report in found]
+    found = [_points(path) for path in reports]
+    devices = [device for device, _, _ in found]
     names = devices if len(set(devices)) == len(found) else [os.path.basename(path) for path in reports]
     title = "Bandwidth" if len(set(devices)) > 1 else f"Bandwidth on {devices[0]}"
     figure, axes = _figure(title, "MB read and written", "GB/s")
-    told = [_labels(row) for report in found for row in report["rows"]]
-    differing = [key for key in (told[0] if told else {}) if len({labels.get(key) for labels in told}) > 1 or key == "element"]
+    labels = [row[0] for _, rows, _ in found for row in rows]
+    differing = [key for key in (labels[0] if labels else {}) if key == "element" or len({own.get(key) for own in labels}) > 1]
     colours = iter(_COLOURS * 99)
-    for i, report in enumerate(found):
-        lines: Dict[str, List[Tuple[float, float]]] = {}
-        roof: Dict[str, List[Tuple[float, float]]] = {}
-        of_device = f"{names[i]}, " if len(found) > 1 else ""
-        try:
-            for row in report["rows"]:
-                name = of_device + ", ".join(_labels(row).get(key, "") for key in differing)
-                lines.setdefault(name, []).append((row["bytes"] * 1e-6, _speed(row, row["bytes"])))
-                for beside in row.get("beside", []):
-                    if beside["name"] == row.get("best_copy") and "us" in beside:
-                        roof.setdefault(f"{of_device}the fastest copy", []).append(
-                            (row["bytes"] * 1e-6, _speed(beside, row["bytes"])))
-        except (KeyError, TypeError, ZeroDivisionError):
-            raise Refused(f"{reports[i]} is no report; vkrope bench --json prints one") from None
-        if not lines:
+    for i, (_, rows, copies) in enumerate(found):
+        if not rows:
             raise Refused(f"{reports[i]} has no row that was timed")
-        _draw_lines(axes, roof, color=_GREY, linestyle=["--", ":", "-."][i % 3])
+        of_report = f"{names[i]}, " if len(found) > 1 else ""
+        if copies:
+            _draw_line(axes, of_report + "the fastest copy", copies, color=_GREY, linestyle=["--", ":", "-."][i % 3])
+        lines: Dict[str, Any] = {}
+        for row in rows:
+            lines.setdefault(of_report + ", ".join(row[0].get(key, "") for key in differing), []).append(row)
         for name, points in lines.items():
-            _draw_lines(axes, {name: points}, color=next(colours))
+            _draw_line(axes, name, points, color=next(colours))
     axes.set_xscale("log")
     axes.set_yscale("log")
     ticker = optional("matplotlib.ticker", "plot")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(ticker.NullFormatter())
     _legend(figure)
