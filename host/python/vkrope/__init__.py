@@ -19,5 +19,4 @@ from ._library import Failed, Refused
 from ._structures import VERSION as __version__
 from ._weights import permute
 
-__all__ = ["Cache", "Device", "Encoding", "Failed", "Fused", "Refused", "__version__", "dequantize", "permute", "plot",
-           "read"]
+__all__ = ["Cache", "Device", "Encoding", "Failed", "Fused", "Refused", "__version__", "dequantize", "permute", "plot", "read"]

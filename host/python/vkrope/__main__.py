@@ -159,8 +159,7 @@ def _table(options: argparse.Namespace) -> None:
     names = ["cos", "sin"] if two else ["out"]
     positions = _positions(options.positions)
     encoding = _encoding(options, positions)
-    cos, sin = Device(options.device).table(encoding, positions, angle=options.angle,
-                                            doubled=options.format == "duplicated")
+    cos, sin = Device(options.device).table(encoding, positions, angle=options.angle, doubled=options.format == "duplicated")
     arrays = {"split": lambda: [np.concatenate([cos, sin], -1)], "interleaved": lambda: [np.stack([cos, sin], -1)],
               "complex": lambda: [cos + 1j * sin]}.get(options.format, lambda: [cos, sin])()
     write_arrays([Written(f"--{name}", getattr(options, name), name, "C64" if np.iscomplexobj(array) else "F32", array.dtype,
@@ -173,8 +172,7 @@ def _table(options: argparse.Namespace) -> None:
 # ---- permute ---------------------------------------------------------------------------------------------------------
 
 def _add_permute(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", choices=["half", "interleaved"], required=True,
-                        help="the pairing that the weights are wanted for")
+    parser.add_argument("--to", choices=["half", "interleaved"], required=True, help="the pairing that the weights are wanted for")
     heads = parser.add_mutually_exclusive_group(required=True)
     heads.add_argument("--heads", type=int, default=0, help="heads in the first axis of the weights")
     heads.add_argument("--head-dim", type=int, default=0,

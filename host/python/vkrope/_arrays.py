@@ -73,8 +73,7 @@ class Slots:
         self._kept.append((read, written))
         reach = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides))
         self.slots[slot] = c.RopePythonSlot(None if read is None else read.ctypes.data,
-                                            None if written is None else written.ctypes.data,
-                                            reach + array.dtype.itemsize)
+                                            None if written is None else written.ctypes.data, reach + array.dtype.itemsize)
 
 
 class Positions:

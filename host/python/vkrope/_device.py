@@ -7,8 +7,8 @@ import numpy as np
 from . import _structures as c
 from ._arrays import Positions, Slots, as_float32, element_of, fits, layout, tensor
 from ._encoding import PAIRINGS, Encoding, read
-from ._fused import Fused, FusedOptions, describe_fused
-from ._library import Refused, call, choose, count, flag, library, number
+from ._fused import Fused, FusedWork, Given
+from ._library import Refused, both, call, choose, count, flag, library, number
 
 _OPERATIONS = {"forward": c.ROPE_OPERATION_FORWARD, "transpose": c.ROPE_OPERATION_TRANSPOSE,
                "inverse": c.ROPE_OPERATION_INVERSE, "shift": c.ROPE_OPERATION_SHIFT}
@@ -60,8 +60,7 @@ class Device:
         shape = ([place.batch] if place.batch else []) + [place.tokens, columns]
         d = c.RopeTableDescription(encoding.describe(place), choose("angle", _ANGLES, angle), sequences, place.tokens,
                                    place.description)
-        d.rows = c.RopeRows(row_stride=columns, sin_offset=sequences * place.tokens * columns,
-                            copy_offset=pairs if doubled else 0)
+        d.rows = c.RopeRows(row_stride=columns, sin_offset=sequences * place.tokens * columns, copy_offset=pairs if doubled else 0)
         rows = _empty([2, *shape], np.float32)
         slots.put(c.ROPE_SLOT_POSITIONS, place.array)
         slots.put(c.ROPE_SLOT_ROWS, written=rows)
@@ -129,11 +128,19 @@ class Device:
         k_scale, .. of float8: a number, or one of each head. Without it each head of each token has its own
 
         A model's scale of queries (Llama 4, Ministral 3) is not among the steps."""
-        options = FusedOptions(cache, hadamard, norm, (q_norm, k_norm, v_norm), epsilon, norm_plus, norm_after,
-                               (q_bias, k_bias, v_bias), (None, k_scale, v_scale), element)
-        given = [None if x is None else _ordered(name, x, order)[0] for name, x in zip("qkv", (q, k, v))]
-        order = _order_of(given) if order is None else order
-        work = describe_fused(given, order, options)
+        xs = [None if x is None else _ordered(name, x, order)[0] for name, x in zip("qkv", (q, k, v))]
+        work = FusedWork(_order_of(xs) if order is None else order, element)
+        caches, blocks = (None, *both("cache", cache)), both("hadamard", hadamard)
+        given = (xs, (q_norm, k_norm, v_norm), (q_bias, k_bias, v_bias), (None, k_scale, v_scale), caches, (blocks[0], *blocks))
+        if q is None and k is None and v is None:
+            raise Refused("q, k and v are missing; one of them is given at least")
+        if cache is not None and k is None and v is None:
+            raise Refused("a cache takes k and v, and neither is given")
+        for name, *own in zip("qkv", *given):
+            work.take(name, Given(*own))
+            work.take_norm(name, own[1], norm, epsilon, norm_plus, norm_after)
+        if work.biases:
+            work.slots.put(c.ROPE_SLOT_BIASES, read=np.concatenate(work.biases))
         d = work.description
         d.rotation.angle = choose("angle", _ANGLES, angle)
         if encoding is None:
@@ -145,8 +152,7 @@ class Device:
         return work.result()
 
     @staticmethod
-    def _take_rotation(work: Any, encoding: Encoding, pairing: Optional[str], pairing_out: Optional[str],
-                       positions: Any) -> None:
+    def _take_rotation(work: Any, encoding: Encoding, pairing: Optional[str], pairing_out: Optional[str], positions: Any) -> None:
         d = work.description
         for name in "qk":
             record = getattr(d, name)
@@ -192,8 +198,7 @@ class Device:
         return out
 
     @staticmethod
-    def _take_learned(d: Any, slots: Slots, table: Any, first_position: int, element: Optional[str],
-                      place: Positions) -> None:
+    def _take_learned(d: Any, slots: Slots, table: Any, first_position: int, element: Optional[str], place: Positions) -> None:
         rows = np.ascontiguousarray(tensor("table", table))
         if rows.ndim != 2 or rows.shape[1] != d.dim or 0 in rows.shape:
             raise Refused(f"the table has the shape {list(rows.shape)}; it is [positions, dim] with a dim of {d.dim}")
@@ -229,8 +234,7 @@ class Device:
         else:
             d.write_only = d.batch = 1
             d.heads, d.queries, d.keys = count("heads", heads), count("queries", queries), count("keys", keys)
-        rows = self._bias_rows(d, kind, weights, element, count("max_distance", max_distance),
-                               count("least", least, -2**30, 2**30))
+        rows = self._bias_rows(d, kind, weights, element, count("max_distance", max_distance), count("least", least, -2**30, 2**30))
         slots = Slots()
         slots.put(c.ROPE_SLOT_ROWS, read=rows)
         out = _empty([d.heads, d.queries, d.keys] if scores is None else scores.shape,
@@ -245,8 +249,7 @@ class Device:
         return out
 
     @staticmethod
-    def _bias_rows(d: Any, kind: str, weights: Any, element: Optional[str], max_distance: int,
-                   least: int) -> np.ndarray:
+    def _bias_rows(d: Any, kind: str, weights: Any, element: Optional[str], max_distance: int, least: int) -> np.ndarray:
         if kind == "alibi":
             if weights is not None:
                 raise Refused("weights go with 't5' and 'clipped'; 'alibi' has slopes")
@@ -325,8 +328,7 @@ def rotary_begin(name: str, encoding: Encoding, head_dim: int, latent: bool = Fa
     raise Refused(f"{name} has heads of {head_dim} elements, but the encoding says {encoding.head_dim}{beside}")
 
 
-def _take_pairing(d: Any, encoding: Encoding, pairing: Optional[str], pairing_out: Optional[str],
-                  operation: str) -> None:
+def _take_pairing(d: Any, encoding: Encoding, pairing: Optional[str], pairing_out: Optional[str], operation: str) -> None:
     """A model may read one pairing and write another. Elements that are turned already lie as it writes them."""
     if pairing is None and encoding.pairing is None:
         raise Refused(f"the pairing of the model type {encoding.model_type!r} is not known; pairing='half' or "

@@ -29,18 +29,15 @@ def permutation(shape: Sequence[int], to: str, *, heads: int = 0, head_dim: int 
     if begin >= size:
         raise Refused(f"the rotary part from element {begin} on does not fit into heads of {size}")
     order = np.empty(size, np.uint32)
-    call(library.ropePythonPermutation, size, begin, count("rotary_dim", rotary_dim) or size - begin, pairing,
-         order.ctypes.data)
+    call(library.ropePythonPermutation, size, begin, count("rotary_dim", rotary_dim) or size - begin, pairing, order.ctypes.data)
     return order
 
 
-def permute(weights: Any, to: str, *, heads: int = 0, head_dim: int = 0, rotary_dim: int = 0,
-            rotary_begin: int = 0) -> np.ndarray:
+def permute(weights: Any, to: str, *, heads: int = 0, head_dim: int = 0, rotary_dim: int = 0, rotary_begin: int = 0) -> np.ndarray:
     """Weights, or biases, of any type, [heads * head_dim, ...], whose rotations are of the pairing `to`: "half" or
     "interleaved". They were made for the other. Give `heads` or `head_dim`, and where not all of a head turns
     `rotary_dim` and `rotary_begin`."""
     array = tensor("weights", weights)
-    order = permutation(array.shape, to, heads=heads, head_dim=head_dim, rotary_dim=rotary_dim,
-                        rotary_begin=rotary_begin)
+    order = permutation(array.shape, to, heads=heads, head_dim=head_dim, rotary_dim=rotary_dim, rotary_begin=rotary_begin)
     by_head = array.reshape(-1, len(order), *array.shape[1:])
     return by_head[:, order].reshape(array.shape)
