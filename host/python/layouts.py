@@ -12,8 +12,8 @@ import zlib
 NUMBERS = {"uint8_t": "c_uint8", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
            "uint64_t": "c_uint64", "float": "c_float", "double": "c_double", "char": "c_char"}
 
-WORK = ["RopeSlot", "RopeTableDescription", "RopeRotateDescription", "RopeFusedDescription", "RopeAddDescription",
-        "RopeBiasDescription"]  # what ropePythonRun takes without a type
+KINDS = ["Table", "Rotate", "Fused", "Add", "Bias"]
+BESIDE = ["RopeReason", "RopeResult", "RopeSlot", *(f"Rope{kind}Description" for kind in KINDS), *(f"RopeHost{kind}" for kind in KINDS)]
 
 
 def read(path):
@@ -58,7 +58,7 @@ class Headers:
             self.fields[name] = [pair for line in lines for pair in self.members(line)]
 
     def python(self):
-        for name in [*re.findall(r"\bRope\w+\b", self.face), *WORK]:
+        for name in [*re.findall(r"\bRope\w+\b", self.face), *BESIDE]:
             if name in self.structs or name in self.enums:
                 self.type_of(name)
         version = ".".join(self.numbers["ROPE_VERSION_" + part] for part in ("MAJOR", "MINOR", "PATCH"))

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -110,21 +109,6 @@ bool readEncoding(const RopePythonRequest& request, ModelEncoding* encoding, std
 
 // ---- Work -----------------------------------------------------------------------------------------------------------
 
-// The call makes these itself.
-bool isMadeHere(size_t slot) { return slot == ROPE_SLOT_FREQUENCIES || slot == ROPE_SLOT_PARAMETERS; }
-
-// Buffers end with a whole word, arrays of 16-bit elements need not.
-Outcome checkBytes(const RopePlan& plan, const RopePythonSlot* slots) {
-    for (size_t i = 0; i < ROPE_SLOT_COUNT; ++i) {
-        const bool missing = slots[i].from == nullptr && slots[i].to == nullptr;
-        const uint64_t needed = plan.bytes[i], given = missing ? 0 : slots[i].bytes;
-        if (isMadeHere(i) || given + (given % 4 == 2 ? 2 : 0) >= needed) continue;
-        return refused("the array of slot " + std::string(ropeSlotName(static_cast<RopeSlot>(i))) + " has " +
-                       std::to_string(given) + " bytes; the description takes " + std::to_string(needed));
-    }
-    return {};
-}
-
 Outcome runOnDevice(RopePythonDevice* device, const RopePlan& plan, const RopePythonSlot* slots) {
     RopeBuffers bound = {};
     std::string error;
@@ -147,104 +131,19 @@ Outcome runOnDevice(RopePythonDevice* device, const RopePlan& plan, const RopePy
     return {};
 }
 
-// The CPU takes what no device's limits forbid.
-RopeLimits limitsOf(const RopePythonDevice& device) {
-    if (device.device) return device.device.limits();
-    RopeLimits limits;
-    ropeMinimumLimits(&limits);
-    limits.storage_range = UINT64_MAX;
-    limits.group_count[0] = limits.group_count[1] = UINT32_MAX;
-    limits.storage_buffers = ROPE_BINDING_COUNT;
-    limits.enabled = ROPE_ENABLED_STORAGE_16;
-    return limits;
-}
-
-// How a kind of description is carried out.
-template <class Description, class Data> struct Way {
-    RopeResult (*plan)(const Description*, const RopeLimits*, RopePlan*);
-    RopeResult (*on_cpu)(const Description*, Data*, RopeReason*);
-    const RopeFrequencies* frequencies;
-    RopeAngle angle;
-    RopeResult (*parameters)(const Description*, void*, RopeReason*);
+struct NamedCall {
+    const char* name;
+    const void* address;
 };
-
-// Plans, checks the arrays, makes the slots that the description gives, and runs on the device or on the CPU.
-template <class Description, class Data>
-Outcome run(RopePythonDevice* device, const Description& d, const RopePythonSlot* given, Data data,
-            const Way<Description, Data>& way) {
-    const RopeLimits limits = limitsOf(*device);
-    RopePlan plan;
-    RopeReason reason;
-    if (way.plan(&d, &limits, &plan) != ROPE_SUCCESS) return refused(plan.reason.text);
-    const Outcome checked = checkBytes(plan, given);
-    if (checked.status != ROPE_PYTHON_DONE) return checked;
-    std::vector<uint8_t> words(static_cast<size_t>(plan.bytes[ROPE_SLOT_FREQUENCIES]));
-    std::vector<uint8_t> parameters(static_cast<size_t>(plan.bytes[ROPE_SLOT_PARAMETERS]));
-    if ((!words.empty() && ropeWriteFrequencies(way.frequencies, way.angle, words.data(), &reason) != ROPE_SUCCESS) ||
-        (!parameters.empty() && way.parameters(&d, parameters.data(), &reason) != ROPE_SUCCESS))
-        return refused(reason.text);
-    if (!device->device) return way.on_cpu(&d, &data, &reason) == ROPE_SUCCESS ? Outcome() : refused(reason.text);
-    std::array<RopePythonSlot, ROPE_SLOT_COUNT> slots;
-    std::copy(given, given + ROPE_SLOT_COUNT, slots.begin());
-    slots[ROPE_SLOT_FREQUENCIES] = {words.data(), nullptr, words.size()};
-    slots[ROPE_SLOT_PARAMETERS] = {parameters.data(), nullptr, parameters.size()};
-    const std::lock_guard<std::mutex> lock(device->mutex);
-    return runOnDevice(device, plan, slots.data());
-}
-
-RopeResult runTableOnCpu(const RopeTableDescription* d, RopeHostTable* data, RopeReason* reason) {
-    return ropeHostRunTable(d, data, reason);
-}
-
-RopeResult runBiasOnCpu(const RopeBiasDescription* d, RopeHostBias* data, RopeReason* reason) {
-    return ropeHostRunBias(d, data, reason);
-}
-
-Outcome runWork(RopePythonDevice* device, RopePythonWork work, const void* description, const RopePythonSlot* s) {
-    const auto from = [s](RopeSlot slot) { return s[slot].from; };
-    const auto to = [s](RopeSlot slot) { return s[slot].to; };
-    const void* const positions = from(ROPE_SLOT_POSITIONS);
-    if (work == ROPE_PYTHON_TABLE) {
-        const auto& d = *static_cast<const RopeTableDescription*>(description);
-        const RopeHostTable data = {positions, nullptr, static_cast<float*>(to(ROPE_SLOT_ROWS))};
-        return run(device, d, s, data, {ropePlanTable, runTableOnCpu, &d.frequencies, d.angle, nullptr});
-    }
-    if (work == ROPE_PYTHON_ROTATE) {
-        const auto& d = *static_cast<const RopeRotateDescription*>(description);
-        RopeHostRotate data = {};
-        data.positions = positions;
-        data.q = from(ROPE_SLOT_Q);
-        data.q_out = to(d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q);
-        return run(device, d, s, data,
-                   {ropePlanRotate, ropeHostRunRotate, &d.rotation.frequencies, d.rotation.angle, nullptr});
-    }
-    if (work == ROPE_PYTHON_FUSED) {
-        const auto& d = *static_cast<const RopeFusedDescription*>(description);
-        RopeHostFused data = {};
-        data.positions = positions;
-        data.q = from(ROPE_SLOT_Q);
-        data.k = from(ROPE_SLOT_K);
-        data.v = from(ROPE_SLOT_V);
-        data.slot_map = from(ROPE_SLOT_SLOT_MAP);
-        data.q_weights = from(ROPE_SLOT_Q_WEIGHTS);
-        data.k_weights = from(ROPE_SLOT_K_WEIGHTS);
-        data.biases = from(ROPE_SLOT_BIASES);
-        data.q_out = to(ROPE_SLOT_Q_OUT);
-        data.k_out = to(ROPE_SLOT_K_OUT);
-        data.v_out = to(ROPE_SLOT_V_OUT);
-        return run(device, d, s, data,
-                   {ropePlanFused, ropeHostRunFused, &d.rotation.frequencies, d.rotation.angle, ropeWriteParameters});
-    }
-    if (work == ROPE_PYTHON_ADD) {
-        const auto& d = *static_cast<const RopeAddDescription*>(description);
-        const RopeHostAdd data = {positions, from(ROPE_SLOT_ROWS), from(ROPE_SLOT_X), nullptr, to(ROPE_SLOT_X_OUT), 0};
-        return run(device, d, s, data, {ropePlanAdd, ropeHostRunAdd, &d.frequencies, d.angle, nullptr});
-    }
-    if (work != ROPE_PYTHON_BIAS) return refused("there is no work of the number " + std::to_string(work));
-    const auto& d = *static_cast<const RopeBiasDescription*>(description);
-    const RopeHostBias data = {positions, from(ROPE_SLOT_ROWS), from(ROPE_SLOT_X), nullptr, to(ROPE_SLOT_X)};
-    return run(device, d, s, data, {ropePlanBias, runBiasOnCpu, nullptr, ROPE_ANGLE_EXACT, ropeWriteBuckets});
-}
+#define CALL(name)                                                                                                     \
+    { #name, reinterpret_cast < const void*>(name) }
+const NamedCall kCalls[] = {
+    CALL(ropePlanTable),        CALL(ropePlanRotate),      CALL(ropePlanFused),       CALL(ropePlanAdd),
+    CALL(ropePlanBias),         CALL(ropeHostRunTable),    CALL(ropeHostRunRotate),   CALL(ropeHostRunFused),
+    CALL(ropeHostRunAdd),       CALL(ropeHostRunBias),     CALL(ropeWriteParameters), CALL(ropeWriteBuckets),
+    CALL(ropeWriteFrequencies), CALL(ropePairPermutation), CALL(ropeMakeAlibiSlopes),
+};
+#undef CALL
 
 } // namespace
 } // namespace rope
@@ -285,23 +184,29 @@ void ropePythonCloseDevice(RopePythonDevice* device) { delete device; }
 
 const char* ropePythonDeviceName(const RopePythonDevice* device) { return device->name.c_str(); }
 
-RopePythonStatus ropePythonRun(RopePythonDevice* device, RopePythonWork work, const void* description,
-                               const RopePythonSlot* slots, RopePythonReason* reason) {
-    return rope::answer(reason, [&] { return rope::runWork(device, work, description, slots); });
+const void* ropePythonCall(const char* name) {
+    for (const rope::NamedCall& call : rope::kCalls) {
+        if (std::strcmp(call.name, name) == 0) return call.address;
+    }
+    return nullptr;
 }
 
-RopePythonStatus ropePythonPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
-                                       uint32_t* permutation, RopePythonReason* reason) {
-    return rope::answer(reason, [&]() -> rope::Outcome {
-        RopeReason why;
-        const RopeResult result = ropePairPermutation(head_dim, rotary_begin, rotary_dim, to, permutation, &why);
-        return result == ROPE_SUCCESS ? rope::Outcome() : rope::refused(why.text);
-    });
+void ropePythonLimits(const RopePythonDevice* device, RopeLimits* limits) {
+    if (device->device) {
+        *limits = device->device.limits();
+        return;
+    }
+    ropeMinimumLimits(limits);
+    limits->storage_range = UINT64_MAX;
+    limits->group_count[0] = limits->group_count[1] = UINT32_MAX;
+    limits->storage_buffers = ROPE_BINDING_COUNT;
+    limits->enabled = ROPE_ENABLED_STORAGE_16;
 }
 
-RopePythonStatus ropePythonSlopes(uint32_t heads, float* slopes, RopePythonReason* reason) {
-    return rope::answer(reason, [&]() -> rope::Outcome {
-        RopeReason why;
-        return ropeMakeAlibiSlopes(heads, slopes, &why) == ROPE_SUCCESS ? rope::Outcome() : rope::refused(why.text);
+RopePythonStatus ropePythonRun(RopePythonDevice* device, const RopePlan* plan, const RopePythonSlot* slots,
+                               RopePythonReason* reason) {
+    return rope::answer(reason, [&] {
+        const std::lock_guard<std::mutex> lock(device->mutex);
+        return rope::runOnDevice(device, *plan, slots);
     });
 }

@@ -72,33 +72,24 @@ ROPE_PYTHON_API const char* ropePythonDeviceName(const RopePythonDevice* device)
 
 /* ---- Work ---------------------------------------------------------------------------------------------------- */
 
-typedef enum RopePythonWork {
-    ROPE_PYTHON_TABLE = 0,  /* the description is a RopeTableDescription, */
-    ROPE_PYTHON_ROTATE = 1, /* a RopeRotateDescription of Q alone, whose source is inline, */
-    ROPE_PYTHON_FUSED = 2,  /* a RopeFusedDescription, */
-    ROPE_PYTHON_ADD = 3,    /* a RopeAddDescription */
-    ROPE_PYTHON_BIAS = 4,   /* or a RopeBiasDescription */
-    ROPE_PYTHON_WORK_MAX_ENUM = 0x7FFFFFFF
-} RopePythonWork;
+/* The address of a call of rope.h, by its name. Null: the package has no use for it. */
+ROPE_PYTHON_API const void* ropePythonCall(const char* name);
+
+/* The limits to plan by. The CPU takes what no device's limits forbid. */
+ROPE_PYTHON_API void ropePythonLimits(const RopePythonDevice* device, RopeLimits* limits);
 
 /* The caller's memory in place of a slot's buffer: what is read before the work, and what is written behind it. Either
- * may be null. Fewer bytes than the description takes are refused. */
+ * may be null. In place both are one array. All bytes of a slot are written back. */
 typedef struct RopePythonSlot {
     const void* from;
     void* to;
     uint64_t bytes;
 } RopePythonSlot;
 
-/* Carries out a description. `slots` are ROPE_SLOT_COUNT, by RopeSlot. FREQUENCIES and PARAMETERS are not read: the
- * call makes them of the description, which gives frequencies.values. In place `from` and `to` of a slot are one array.
- * On a device all bytes of a slot are written back. */
-ROPE_PYTHON_API RopePythonStatus ropePythonRun(RopePythonDevice* device, RopePythonWork work, const void* description,
+/* Carries out a plan on a Vulkan device. `slots` are ROPE_SLOT_COUNT, by RopeSlot, each of the bytes that the plan says
+ * or more. */
+ROPE_PYTHON_API RopePythonStatus ropePythonRun(RopePythonDevice* device, const RopePlan* plan,
                                                const RopePythonSlot* slots, RopePythonReason* reason);
-
-/* ropePairPermutation and ropeMakeAlibiSlopes of rope.h. */
-ROPE_PYTHON_API RopePythonStatus ropePythonPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim,
-                                                       RopePairing to, uint32_t* permutation, RopePythonReason* reason);
-ROPE_PYTHON_API RopePythonStatus ropePythonSlopes(uint32_t heads, float* slopes, RopePythonReason* reason);
 
 #ifdef __cplusplus
 }

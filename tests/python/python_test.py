@@ -269,14 +269,14 @@ class Buffers(Case):
         def make(device, rows):
             slots = _arrays.Slots()
             slots.put(_structures.ROPE_SLOT_ROWS, written=np.empty(rows, np.float32))
-            device._run(_structures.ROPE_PYTHON_TABLE, description, slots)
+            device._run("Table", description, slots)
 
         for name in DEVICES:
             device = vkrope.Device(name)
             make(device, 576)
-            self.refused("the array of slot rows has 2300 bytes; the description takes 2304", make, device, 575)
+            self.refused(f"the array of slot {_structures.ROPE_SLOT_ROWS} has 2300 bytes; the description takes 2304", make, device, 575)
             description.positions.kind = _structures.ROPE_POSITIONS_PER_TOKEN
-            self.refused("the array of slot positions has 0 bytes", make, device, 576)
+            self.refused(f"the array of slot {_structures.ROPE_SLOT_POSITIONS} has 0 bytes", make, device, 576)
             description.positions.kind = _structures.ROPE_POSITIONS_COUNTED
 
 

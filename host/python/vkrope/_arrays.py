@@ -76,6 +76,26 @@ class Slots:
                                             None if written is None else written.ctypes.data, reach + array.dtype.itemsize)
 
 
+    def check(self, plan: c.RopePlan) -> None:
+        """Buffers end with a whole word, arrays of 16-bit elements need not."""
+        for slot, needed in enumerate(plan.bytes):
+            given = self.slots[slot].bytes
+            if given + (2 if given % 4 == 2 else 0) < needed:
+                raise Refused(f"the array of slot {slot} has {given} bytes; the description takes {needed}")
+
+    def on_cpu(self, data: Any) -> Any:
+        """The same arrays as a RopeHost... structure has them: its members are named as the slots are."""
+        for member, _ in data._fields_:
+            slot = getattr(c, "ROPE_SLOT_" + member.upper(), None)
+            if slot is None:
+                continue  # a reference in double
+            if member.endswith("_out") and not self.slots[slot].to:  # in place
+                slot = getattr(c, "ROPE_SLOT_" + member[:-len("_out")].upper())
+            read = None if member.endswith("_out") else getattr(self.slots[slot], "from")
+            setattr(data, member, read or self.slots[slot].to)
+        return data
+
+
 class Positions:
     """Positions as the library takes them: a range or a first position is counted, and needs no array."""
 

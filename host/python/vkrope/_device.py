@@ -8,7 +8,7 @@ from . import _structures as c
 from ._arrays import Positions, Slots, as_float32, element_of, fits, layout, tensor
 from ._encoding import PAIRINGS, Encoding, read
 from ._fused import Fused, FusedWork, Given
-from ._library import Refused, both, call, choose, count, flag, library, number
+from ._library import Refused, address, ask, both, call, choose, count, flag, library, number, rope
 
 _OPERATIONS = {"forward": c.ROPE_OPERATION_FORWARD, "transpose": c.ROPE_OPERATION_TRANSPOSE,
                "inverse": c.ROPE_OPERATION_INVERSE, "shift": c.ROPE_OPERATION_SHIFT}
@@ -29,6 +29,8 @@ class Device:
             raise Refused(f"no device matches {text!r}")
         call(library.ropePythonOpenDevice, text.encode(errors="replace"), ctypes.byref(self._handle))
         self.name: str = library.ropePythonDeviceName(self._handle).decode()
+        self._limits = c.RopeLimits()
+        library.ropePythonLimits(self._handle, ctypes.byref(self._limits))
 
     def close(self) -> None:
         """No other call may be at work with the device."""
@@ -44,10 +46,26 @@ class Device:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _run(self, work: int, description: Any, slots: Slots) -> None:
+    def _run(self, kind: str, d: Any, slots: Slots) -> None:
+        """Plans a description, makes the slots that it gives itself, and carries it out."""
         if not self._handle:
             raise Refused("the device is closed")
-        call(library.ropePythonRun, self._handle, work, ctypes.byref(description), slots.slots)
+        plan = c.RopePlan()
+        if rope("ropePlan" + kind)(ctypes.byref(d), ctypes.byref(self._limits), ctypes.byref(plan)) != c.ROPE_SUCCESS:
+            raise Refused(plan.reason.text.decode())
+        words, parameters = (np.empty(plan.bytes[slot], np.uint8) for slot in (c.ROPE_SLOT_FREQUENCIES, c.ROPE_SLOT_PARAMETERS))
+        if words.size:
+            turning = d if hasattr(d, "angle") else d.rotation
+            ask("ropeWriteFrequencies", ctypes.byref(turning.frequencies), turning.angle, address(words))
+            slots.put(c.ROPE_SLOT_FREQUENCIES, read=words)
+        if parameters.size:
+            ask("ropeWriteBuckets" if kind == "Bias" else "ropeWriteParameters", ctypes.byref(d), address(parameters))
+            slots.put(c.ROPE_SLOT_PARAMETERS, read=parameters)
+        slots.check(plan)
+        if self.name == "cpu":
+            ask("ropeHostRun" + kind, ctypes.byref(d), ctypes.byref(slots.on_cpu(getattr(c, "RopeHost" + kind)())))
+        else:
+            call(library.ropePythonRun, self._handle, ctypes.byref(plan), slots.slots)
 
     def table(self, encoding: Encoding, positions: Any, *, angle: str = "exact",
               doubled: bool = False) -> Tuple[np.ndarray, np.ndarray]:
@@ -64,7 +82,7 @@ class Device:
         rows = _empty([2, *shape], np.float32)
         slots.put(c.ROPE_SLOT_POSITIONS, place.array)
         slots.put(c.ROPE_SLOT_ROWS, written=rows)
-        self._run(c.ROPE_PYTHON_TABLE, d, slots)
+        self._run("Table", d, slots)
         return rows[0], rows[1]
 
     def rotate(self, encoding: Encoding, x: Any, positions: Any, *, out: Optional[np.ndarray] = None,
@@ -96,7 +114,7 @@ class Device:
             slots.put(c.ROPE_SLOT_Q_OUT, written=target)
         else:
             slots.put(c.ROPE_SLOT_Q, x, target)
-        self._run(c.ROPE_PYTHON_ROTATE, d, slots)
+        self._run("Rotate", d, slots)
         if target is not out:
             out[...] = target
         return out
@@ -148,7 +166,7 @@ class Device:
             d.positions = Positions(0, 1, d.batch, d.tokens, d.tokens).description
         else:
             self._take_rotation(work, _checked(encoding), pairing, pairing_out, positions)
-        self._run(c.ROPE_PYTHON_FUSED, d, work.slots)
+        self._run("Fused", d, work.slots)
         return work.result()
 
     @staticmethod
@@ -194,7 +212,7 @@ class Device:
         out = _empty(x.shape, x.dtype)
         slots.put(c.ROPE_SLOT_X, read=x)
         slots.put(c.ROPE_SLOT_X_OUT, written=out)
-        self._run(c.ROPE_PYTHON_ADD, d, slots)
+        self._run("Add", d, slots)
         return out
 
     @staticmethod
@@ -245,7 +263,7 @@ class Device:
         if scores is not None:
             out[...] = scores
         slots.put(c.ROPE_SLOT_X, None if scores is None else out, out)
-        self._run(c.ROPE_PYTHON_BIAS, d, slots)
+        self._run("Bias", d, slots)
         return out
 
     @staticmethod
@@ -254,7 +272,7 @@ class Device:
             if weights is not None:
                 raise Refused("weights go with 't5' and 'clipped'; 'alibi' has slopes")
             slopes = np.empty(min(d.heads, 65536), np.float32)
-            call(library.ropePythonSlopes, d.heads, slopes.ctypes.data)
+            ask("ropeMakeAlibiSlopes", d.heads, address(slopes))
             return slopes
         if weights is None:
             raise Refused(f"weights are missing; {kind!r} has values of each head in them")

@@ -1,5 +1,6 @@
 """The library that lies in this folder, or where VKROPE_PYTHON_LIBRARY says, and how it is called."""
 import ctypes
+import functools
 import operator
 import os
 import sys
@@ -27,17 +28,17 @@ def _load() -> ctypes.CDLL:
     except OSError as error:
         raise ImportError(f"vkrope's library cannot be loaded: {error}; VKROPE_PYTHON_LIBRARY may name it") from None
     pointer = ctypes.POINTER
-    device, reason, number = ctypes.c_void_p, pointer(c.RopePythonReason), ctypes.c_uint32
+    device, reason = ctypes.c_void_p, pointer(c.RopePythonReason)
     for name, result, arguments in (
-            ("Layouts", number, []),
+            ("Layouts", ctypes.c_uint32, []),
             ("ReadModel", ctypes.c_int, [pointer(c.RopePythonRequest), pointer(ctypes.c_void_p), reason]),
             ("FreeText", None, [ctypes.c_void_p]),
             ("OpenDevice", ctypes.c_int, [ctypes.c_char_p, pointer(device), reason]),
             ("CloseDevice", None, [device]),
             ("DeviceName", ctypes.c_char_p, [device]),
-            ("Run", ctypes.c_int, [device, ctypes.c_int, ctypes.c_void_p, pointer(c.RopePythonSlot), reason]),
-            ("Permutation", ctypes.c_int, [number, number, number, ctypes.c_int, ctypes.c_void_p, reason]),
-            ("Slopes", ctypes.c_int, [number, ctypes.c_void_p, reason])):
+            ("Call", ctypes.c_void_p, [ctypes.c_char_p]),
+            ("Limits", None, [device, pointer(c.RopeLimits)]),
+            ("Run", ctypes.c_int, [device, pointer(c.RopePlan), pointer(c.RopePythonSlot), reason])):
         function = getattr(library, "ropePython" + name, None)
         if function is None:
             raise ImportError(f"{path} has no ropePython{name}; it is no library of this package")
@@ -57,6 +58,23 @@ def call(function: Any, *arguments: Any, where: str = "") -> None:
     if status != c.ROPE_PYTHON_DONE:
         kind = Refused if status == c.ROPE_PYTHON_REFUSED else Failed
         raise kind(where + reason.text.decode(errors="replace"))
+
+
+@functools.lru_cache(None)
+def rope(name: str) -> Any:
+    """A call of rope.h. Structures are given by reference, addresses as c_void_p."""
+    return ctypes.CFUNCTYPE(ctypes.c_int)(library.ropePythonCall(name.encode()))
+
+
+def ask(name: str, *arguments: Any) -> None:
+    """Calls a function of rope.h that ends with a reason, which becomes an exception."""
+    reason = c.RopeReason()
+    if rope(name)(*arguments, ctypes.byref(reason)) != c.ROPE_SUCCESS:
+        raise Refused(reason.text.decode(errors="replace"))
+
+
+def address(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
 
 
 def choose(name: str, choices: Mapping[Any, Any], value: Any) -> Any:

@@ -5,7 +5,7 @@ import numpy as np
 
 from ._encoding import PAIRINGS
 from ._arrays import tensor
-from ._library import Refused, call, choose, count, library
+from ._library import Refused, address, ask, choose, count
 
 _MOST = 65536  # rows of a head
 
@@ -29,7 +29,7 @@ def permutation(shape: Sequence[int], to: str, *, heads: int = 0, head_dim: int 
     if begin >= size:
         raise Refused(f"the rotary part from element {begin} on does not fit into heads of {size}")
     order = np.empty(size, np.uint32)
-    call(library.ropePythonPermutation, size, begin, count("rotary_dim", rotary_dim) or size - begin, pairing, order.ctypes.data)
+    ask("ropePairPermutation", size, begin, count("rotary_dim", rotary_dim) or size - begin, pairing, address(order))
     return order
 
 
