@@ -57,7 +57,8 @@ def _encoding(options: argparse.Namespace, positions: Any) -> Encoding:
         return Encoding(open_array("--frequencies", options.frequencies).all(), scale=options.scale)
     wishes = dict(layer_type=options.layer_type, layer=options.layer, rotary_dim=options.rotary_dim)
     encoding = read(options.config, length=options.length, **wishes)
-    if not options.length:  # pieces of the work have other largest positions
+    # Pieces of the work have other largest positions. A shift's are distances, which ask for no length.
+    if not options.length and not getattr(options, "shift", False):
         length = Positions(positions, encoding.axis_count).length
         encoding = read(options.config, length=length, **wishes) if length else encoding
     return encoding

@@ -1,6 +1,6 @@
 """Q, K and V become the description of a fused pass."""
 from dataclasses import dataclass
-from typing import Any, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -16,9 +16,10 @@ _WEIGHTS = {"q": c.ROPE_SLOT_Q_WEIGHTS, "k": c.ROPE_SLOT_K_WEIGHTS}
 
 
 class Fused(NamedTuple):
-    q: Optional[np.ndarray]
-    k: Union[np.ndarray, Cache, None]
-    v: Union[np.ndarray, Cache, None]
+    """Arrays, and with a cache K and V as Cache; None where nothing was given."""
+    q: Any
+    k: Any
+    v: Any
 
 
 @dataclass

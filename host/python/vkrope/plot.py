@@ -64,7 +64,7 @@ def accuracy(models: Mapping[str, Encoding], device: Optional[Device] = None) ->
     """The worst error of cos and sin over all pairs, at each power of two that of the 32 positions before it. Beside it
     stand the cosines of a framework that multiplies position and frequency in float32."""
     figure, axes = _figure("Worst error of cos and sin", "position", "absolute error")
-    ends = 2 ** np.arange(1, 31)
+    ends = [2**power for power in range(1, 31)]
     positions = np.unique(np.concatenate([np.arange(max(end - 32, 0), end) for end in ends]))
     for i, (name, encoding) in enumerate(models.items()):
         turning = encoding.frequencies[encoding.frequencies != 0]
@@ -102,17 +102,21 @@ def frequencies(models: Mapping[str, Encoding]) -> Any:
 
 # ---- Bandwidth -------------------------------------------------------------------------------------------------------
 
+_Point = Tuple[Dict[str, str], float, float]  # labels, megabytes, gigabytes a second
+
+
 def _labels(row: Dict[str, Any]) -> Dict[str, str]:
     """What tells a row from others: its words, such as the element and the source."""
     return {key: value for key, value in row.items() if isinstance(value, str) and key != "best_copy"}
 
 
-def _points(path: str) -> Tuple[str, List[Tuple[Dict[str, str], float, float]], List[Tuple[Dict[str, str], float, float]]]:
-    """The device, the rows that were timed and their fastest copies: labels, megabytes, gigabytes a second."""
+def _points(path: str) -> Tuple[str, List[_Point], List[_Point]]:
+    """The device, the rows that were timed, and their fastest copies."""
     try:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
-        rows, copies = [], []
+        rows: List[_Point] = []
+        copies: List[_Point] = []
         for row in (row for row in report["rows"] if "us" in row):
             size = float(row["bytes"])
             rows.append((_labels(row), size * 1e-6, size / row["us"]["median"] * 1e-3))
@@ -123,7 +127,7 @@ def _points(path: str) -> Tuple[str, List[Tuple[Dict[str, str], float, float]], 
         raise Refused(f"{path} is no report; vkrope bench --json prints one") from None
 
 
-def _draw_line(axes: Any, name: str, points: Sequence[Tuple[Dict[str, str], float, float]], **look: Any) -> None:
+def _draw_line(axes: Any, name: str, points: Sequence[_Point], **look: Any) -> None:
     """Of several points of as many bytes the highest."""
     highest: Dict[float, float] = {}
     for _, x, y in points:
