@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Python package as a stranger gets it: a source archive, of it a wheel without glslc, and the wheel in a fresh virtual
-# environment, where no source tree is in sight. A whole run builds the archive's SPIR-V, and a wheel of the tree itself, too.
+# The Python package as a stranger gets it: a source archive, a wheel, and the wheel in a fresh virtual environment, where no source
+# tree is in sight. The wheel is built without glslc: of the tree, whose objects ccache has, or in a whole run of the archive.
 set -euo pipefail
 complain() { echo "$1" && exit 1; }
 skip() {
@@ -16,21 +16,25 @@ export CC CXX PYTHONDONTWRITEBYTECODE=1
 unset PYTHONPATH
 
 stage=$STAGE/wheel
-rm -rf "$stage" && mkdir -p "$stage/tree"
+rm -rf "$stage" "$STAGE/wheel-build" && mkdir -p "$stage/tree"
 (cd "$SOURCE" && tar -c CMakeLists.txt pyproject.toml LICENSE README.md CHANGELOG.md host shaders bench) | tar -x -C "$stage/tree"
-[ "${VKROPE_TEST_WHOLE:-0}" != 0 ] || cp -r "$SPIRV" "$stage/tree/spirv"
+[ "${VKROPE_TEST_WHOLE:-0}" != 0 ] || cp -r "$SPIRV" "$stage/tree/spirv" # a whole run has the archive make it
 (cd "$stage/tree" && "$BUILD/venv/bin/python" -c 'import sys; sys.path.insert(0, "host/package"); import python_backend
 python_backend.build_sdist(sys.argv[1])' "$stage") >"$stage/log" 2>&1 || { tail -n 50 "$stage/log" && exit 1; }
 tar -xzf "$stage/vkrope-$VERSION.tar.gz" -C "$stage" || complain "there is no archive of version $VERSION"
+[ -f "$stage/vkrope-$VERSION/spirv/rotate_wide.inc" ] || complain "the archive has no SPIR-V: $(ls "$stage/vkrope-$VERSION")"
+from=$SOURCE
+if [ "${VKROPE_TEST_WHOLE:-0}" = 0 ]; then
+    build+=(--config-settings=cmake.define.VKROPE_SPIRV="$SPIRV")
+else
+    from=$stage/vkrope-$VERSION
+fi
 begin=$SECONDS
-"${pip[@]}" wheel "${build[@]}" --config-settings=cmake.define.VKROPE_GLSLC=OFF -w "$stage" "$stage/vkrope-$VERSION" >"$stage/log" 2>&1 ||
+"${pip[@]}" wheel "${build[@]}" --config-settings=cmake.define.VKROPE_GLSLC=OFF -w "$stage" "$from" >"$stage/log" 2>&1 ||
     { tail -n 50 "$stage/log" && exit 1; }
 wheel=$(echo "$stage"/vkrope-"$VERSION"-py3-none-*.whl)
 [ -f "$wheel" ] || complain "there is no wheel py3-none-PLATFORM: $(ls "$stage")"
 echo "$((SECONDS - begin)) s, $(wc -c <"$wheel") bytes: ${wheel##*/}"
-if [ "${VKROPE_TEST_WHOLE:-0}" != 0 ]; then
-    "${pip[@]}" wheel --no-deps -w "$stage/own" "$SOURCE" >"$stage/log" 2>&1 || { tail -n 50 "$stage/log" && exit 1; }
-fi
 
 "$PYTHON" -m venv --without-pip "$stage/fresh"
 "${pip[@]}" --python "$stage/fresh/bin/python" install --prefer-binary "$wheel" >"$stage/log" 2>&1 ||
