@@ -1,4 +1,4 @@
-"""What pip calls: scikit-build-core, but that a source archive gets the SPIR-V, so that it builds without glslc."""
+"""pip calls this: scikit-build-core, but that a source archive gets the SPIR-V, so that it builds without glslc."""
 import os
 import shutil
 import subprocess

@@ -12,8 +12,10 @@ import zlib
 NUMBERS = {"uint8_t": "c_uint8", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
            "uint64_t": "c_uint64", "float": "c_float", "double": "c_double", "char": "c_char"}
 
-KINDS = ["Table", "Rotate", "Fused", "Add", "Bias"]
-BESIDE = ["RopeReason", "RopeResult", "RopeSlot", *(f"Rope{kind}Description" for kind in KINDS), *(f"RopeHost{kind}" for kind in KINDS)]
+# The package calls rope.h's own functions with these, beside what rope_python.h names.
+BESIDE = ["RopeReason", "RopeResult", "RopeSlot"]
+for kind in ("Table", "Rotate", "Fused", "Add", "Bias"):
+    BESIDE += [f"Rope{kind}Description", f"RopeHost{kind}"]
 
 
 def read(path):

@@ -34,8 +34,8 @@ FORMATS: Dict[str, Format] = {
 
 @dataclass(frozen=True)
 class Cache:
-    """K or V as a cache has it. The last axis of `data` is a head: its elements, or its blocks' bytes. `scales` are
-    those of int8 and float8, one for each head of each token."""
+    """K or V as a cache has it. The last axis of `data` is a head: its elements, or its blocks' bytes. `scales` has
+    the scales of int8 and float8, one for each head of each token."""
     data: np.ndarray
     format: str
     scales: Optional[np.ndarray] = None
@@ -70,7 +70,7 @@ def _widened(data: np.ndarray, name: str) -> np.ndarray:
 
 
 def _float8(mantissa_bits: int, bias: int, finite: bool) -> np.ndarray:
-    """What each of the 256 codes stands for."""
+    """The 256 codes stand for these numbers."""
     code = np.arange(256)
     exponent, mantissa = code % 128 >> mantissa_bits, code % 2**mantissa_bits / 2**mantissa_bits
     value = np.where(exponent == 0, mantissa * 2.0**(1 - bias), (1 + mantissa) * 2.0**(exponent - bias))
@@ -95,7 +95,7 @@ def _fifth_bits(block: np.ndarray) -> np.ndarray:
     return np.unpackbits(block, axis=-1, bitorder="little") << 4
 
 
-# How the bytes behind scale and minimum become numbers.
+# These make numbers of the bytes behind scale and minimum.
 _INTEGERS: Dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "q8_0": lambda block: block.view(np.int8).astype(np.float32),
     "q4_0": lambda block: _nibbles(block).astype(np.float32) - np.float32(8),

@@ -137,10 +137,10 @@ class Device:
         positions   as of rotate: the first token's, a range, or an array
         cache       a format for K and V, or one for each: "f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0",
                     "iq4_nl", "int8", "f8_e4m3", "f8_e5m2"
-        hadamard    elements of a block, or (of Q and K, of V); True: those of llama.cpp. Q, K and V come out turned, so
+        hadamard    elements of a block, or (of Q and K, of V); True: the blocks of llama.cpp. Q, K and V come out turned, so
                     scores stay what they were; fused(None, x, hadamard=n) turns an x of blocks of n back
         q_norm, ... weights: [dim]; [heads, dim], for each head its own; [heads * dim], where all heads are one norm; or
-                    True for none. Fewer than dim: the norm takes so many elements of the head. `norm` is "rms", "l2" or
+                    True for none. Fewer than dim: the norm takes the first elements of the head. `norm` is "rms", "l2" or
                     "layer", `norm_plus` is added to each weight (Gemma: 1), `norm_after` norms behind the rotation
         q_bias, ... of the projection, [heads, dim] or [heads * dim]
         k_scale, .. of float8: a number, or one of each head. Without it each head of each token has its own

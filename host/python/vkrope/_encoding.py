@@ -16,8 +16,8 @@ _Angles = Tuple[np.ndarray, float]
 
 
 class Encoding:
-    """What turns each pair: radians per position (`frequencies`), the factor on cos and sin (`scale`), and where the
-    pairs lie. `read` makes one of a configuration; frequencies of your own make one too."""
+    """An encoding says how each pair turns, in radians per position (`frequencies`) with a factor on cos and sin (`scale`),
+    and where the pairs lie. `read` makes one of a configuration; frequencies of your own make one too."""
 
     def __init__(self, frequencies: Any, *, scale: float = 1.0, pairing: Optional[str] = "half",
                  pairing_out: Optional[str] = None, head_dim: int = 0, nope_dim: int = 0, rotary_begin: int = 0,
@@ -101,7 +101,7 @@ def read(config: Union[str, "os.PathLike[str]", dict], *, layer_type: str = "", 
          length: float = 0, rotary_dim: int = 0) -> Encoding:
     """A model's Encoding. `config` is the path of a config.json or of a .gguf, or a dict. `layer` chooses one layer by
     its number, from 0 on. `length`, for rules that depend on it, is the largest position so far plus 1; without it,
-    a Device's calls take it from their positions, and the Encoding's own frequencies are those of what the model was
+    a Device's calls take it from their positions, and the Encoding's own frequencies are for the length that the model was
     trained on."""
     path, where, text = _text_of(config)
     wanted_layer = 0 if layer is None else count("layer", layer, 0, 65535) + 1

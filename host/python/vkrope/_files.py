@@ -45,7 +45,7 @@ class Stored:
         return self.load(0, self.shape[0]) if self.shape else self.load(0, 1).reshape(())
 
     def blocks(self, multiple: int = 1) -> Iterator[np.ndarray]:
-        """All rows in pieces of some MB, a multiple of so many rows, so that memory never holds the whole."""
+        """All rows in pieces of some MB, each a multiple of `multiple` rows, so that memory never holds the whole."""
         step = max(_PIECE // max(self.row_bytes * multiple, 1), 1) * multiple
         for first in range(0, self.shape[0], step):
             yield self.load(first, min(first + step, self.shape[0]))
@@ -82,7 +82,7 @@ def open_array(option: str, text: str) -> Stored:
 
 
 def _open_file(option: str, path: str) -> Dict[str, Callable[[], Stored]]:
-    """By name what opens each array of a file, so that the others are not read."""
+    """A file's arrays by their names, each as a call that opens it: the others are not read."""
     if path.endswith(".safetensors"):
         return _of_safetensors(option, path, None)
     if path.endswith(".safetensors.index.json"):
@@ -246,7 +246,8 @@ def _write_safetensors_header(file: Any, arrays: Sequence[Written]) -> None:
     for array in arrays:
         if not array.kind:
             raise Refused(f"{array.option} is {array.path}; a .safetensors has no type for {np.dtype(array.dtype)}")
-        header[split_path(array.path)[1] or array.name] = {"dtype": array.kind, "shape": list(array.shape), "data_offsets": [end, end + array.bytes]}
+        header[split_path(array.path)[1] or array.name] = {"dtype": array.kind, "shape": list(array.shape),
+                                                           "data_offsets": [end, end + array.bytes]}
         end += array.bytes
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
     text += b" " * (-len(text) % 8)

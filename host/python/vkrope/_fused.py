@@ -24,7 +24,7 @@ class Fused(NamedTuple):
 
 @dataclass
 class Given:
-    """What Device.fused is given for Q, K or V."""
+    """Device.fused is given this for Q, K or V."""
     x: Optional[np.ndarray]
     norm: Any
     bias: Any
@@ -74,7 +74,7 @@ class FusedWork:
         return as_float32(name, values, self.element)
 
     def _ordered(self, array: np.ndarray) -> np.ndarray:
-        """From [batch, seq, heads, ...] to the order that was given."""
+        """Turns [batch, seq, heads, ...] to the order that was given."""
         array = array if "b" in self.order else array[0]
         return np.swapaxes(array, -3, -2) if self.order.endswith("hsd") else array
 

@@ -106,7 +106,7 @@ _Point = Tuple[Dict[str, str], float, float]  # labels, megabytes, gigabytes a s
 
 
 def _labels(row: Dict[str, Any]) -> Dict[str, str]:
-    """What tells a row from others: its words, such as the element and the source."""
+    """A row's words tell it from others: the element, the source and so on."""
     return {key: value for key, value in row.items() if isinstance(value, str) and key != "best_copy"}
 
 
@@ -128,7 +128,7 @@ def _points(path: str) -> Tuple[str, List[_Point], List[_Point]]:
 
 
 def _draw_line(axes: Any, name: str, points: Sequence[_Point], **look: Any) -> None:
-    """Of several points of as many bytes the highest."""
+    """The highest of several points of as many bytes is drawn."""
     highest: Dict[float, float] = {}
     for _, x, y in points:
         highest[x] = max(y, highest.get(x, 0))
@@ -173,8 +173,8 @@ def bandwidth(reports: Sequence[str]) -> Any:
 
 def cache_errors(k: Any, *, order: Optional[str] = None, encoding: Optional[Encoding] = None,
                  element: Optional[str] = None, device: Optional[Device] = None) -> Dict[str, Tuple[float, float]]:
-    """Of each format the root mean square error of keys, over that of the keys: without Hadamard blocks, and with the
-    largest that a head takes. Keys turn first by an encoding."""
+    """The error of keys in each format, as its root mean square over the keys' own: without Hadamard blocks, and with the
+    largest blocks that a head takes. An encoding turns the keys first."""
     device = device or Device("cpu")
     keys = as_float32("k", tensor("k", k), element)
     keys = keys if encoding is None else device.rotate(encoding, keys, 0, order=order)
