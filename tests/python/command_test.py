@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from case import DEVICES, ENVIRONMENT, LLAMA, Case, main, needs, np, run, same_bits, vkrope, write
+from case import DEVICES, ENVIRONMENT, LLAMA, Case, main, needs, np, program, run, same_bits, vkrope, write
 from model import random
 from safetensors_files import load_safetensors, save_safetensors
 
@@ -35,17 +35,24 @@ class Rotations(Case):
                 self.assertTrue(same_bits(np.load(ours), np.load(theirs)), (config, ours))
 
     def test_work_in_pieces(self):
+        """The pieces have some tokens or heads here, and 64 MiB otherwise."""
         write(LLAMA)
-        x = np.ascontiguousarray(np.broadcast_to(random((1, 70000, 1, 64)), (1, 70000, 5, 64)))  # more than one piece of 64 MiB
-        np.save("q.npy", x)
-        self.command("rotate", "--config", "config.json", "--positions", "7:70007", "--q", "q.npy", "--q-out", "o.npy", "--device", "cpu")
-        wanted = vkrope.Device("cpu").rotate(vkrope.read(LLAMA), x, 7)
-        self.assertTrue(same_bits(np.load("o.npy"), wanted))
-        np.save("q.npy", np.swapaxes(x, 1, 2))
-        np.save("p.npy", np.arange(7, 70007)[None])
-        self.command("rotate", "--config", "config.json", "--positions", "p.npy", "--q", "q.npy", "--q-out", "o.npy", "--order", "bhsd",
-                     "--device", "cpu")
-        self.assertTrue(same_bits(np.swapaxes(np.load("o.npy"), 1, 2).copy(), wanted))
+        x, encoding, cpu = random((2, 50, 5, 64)), vkrope.read(LLAMA), vkrope.Device("cpu")
+        positions = np.random.default_rng(1).integers(0, 999, (2, 50))
+        np.save("p.npy", positions)
+        whole = vkrope.__main__._PIECE
+        vkrope.__main__._PIECE = 1 << 13
+        try:
+            for order, turned in (("bshd", x), ("bhsd", np.swapaxes(x, 1, 2))):
+                np.save("q.npy", turned)
+                for option, given in (("7:57", 7), ("p.npy", positions)):
+                    self.assertEqual(program(["rotate", "--config", "config.json", "--positions", option, "--q", "q.npy", "--q-out",
+                                              "o.npy", "--order", order, "--device", "cpu"]), 0)
+                    wanted = cpu.rotate(encoding, x, given)
+                    got = np.load("o.npy")
+                    self.assertTrue(same_bits(got if order == "bshd" else np.swapaxes(got, 1, 2).copy(), wanted), (order, option))
+        finally:
+            vkrope.__main__._PIECE = whole
 
     def test_take_names_in_files_of_several(self):
         needs("safetensors")
