@@ -184,36 +184,48 @@ endif()
 if(VKROPE_BUILD_TOOL OR VKROPE_BUILD_PYTHON)
     find_package(nlohmann_json CONFIG REQUIRED)
 
+    # What is known of models stands in JSON, and becomes tables of constants. The program that writes them runs on this machine,
+    # whatever machine the build is for.
+    set(data gguf text vision diffusers)
+    list(TRANSFORM data PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/host/models/)
+    list(TRANSFORM data APPEND .json)
+    set(writer vkrope-write-tables)
+    if(CMAKE_CROSSCOMPILING)
+        find_program(VKROPE_HOST_CXX NAMES c++ g++ clang++ REQUIRED NO_CMAKE_FIND_ROOT_PATH
+            DOC "A C++ compiler of this machine, for a program that runs at the build")
+        set(writer ${CMAKE_CURRENT_BINARY_DIR}/vkrope-write-tables)
+        set(include $<TARGET_PROPERTY:nlohmann_json::nlohmann_json,INTERFACE_INCLUDE_DIRECTORIES>)
+        add_custom_command(OUTPUT ${writer}
+            COMMAND ${VKROPE_HOST_CXX} -std=c++17 -I${CMAKE_CURRENT_SOURCE_DIR}/host "-I$<JOIN:${include},;-I>"
+                ${CMAKE_CURRENT_SOURCE_DIR}/host/models/write_tables.cpp -o ${writer}
+            DEPENDS host/models/write_tables.cpp host/models/records.def COMMAND_EXPAND_LISTS VERBATIM)
+    else()
+        add_executable(vkrope-write-tables host/models/write_tables.cpp)
+        target_include_directories(vkrope-write-tables PRIVATE ${VKROPE_ROOTS})
+        target_link_libraries(vkrope-write-tables PRIVATE nlohmann_json::nlohmann_json)
+        target_compile_features(vkrope-write-tables PRIVATE cxx_std_17)
+        target_compile_options(vkrope-write-tables PRIVATE ${VKROPE_WARNINGS} $<$<CONFIG:Release>:-O0>)
+    endif()
+    add_custom_command(OUTPUT models_tables.inc
+        COMMAND ${writer} ${CMAKE_CURRENT_SOURCE_DIR}/host/models models_tables.inc DEPENDS ${writer} ${data} VERBATIM)
     add_library(vkrope-models STATIC
-        host/models/axes.cpp
+        ${CMAKE_CURRENT_BINARY_DIR}/models_tables.inc
         host/models/config.cpp
-        host/models/diffusers.cpp
         host/models/gguf/gguf.cpp
-        host/models/gguf/architectures.cpp
-        host/models/gguf/axes.cpp
         host/models/gguf/header.cpp
-        host/models/gguf/keys.cpp
         host/models/gguf/layers.cpp
         host/models/gguf/rule.cpp
-        host/models/gguf/scales.cpp
         host/models/grid.cpp
-        host/models/grid_frequencies.cpp
-        host/models/grid_models.cpp
         host/models/head.cpp
+        host/models/keys.cpp
         host/models/layer_list.cpp
-        host/models/layer_names.cpp
-        host/models/layer_plans.cpp
         host/models/layers.cpp
         host/models/models.cpp
-        host/models/no_rotation.cpp
-        host/models/numbers.cpp
-        host/models/own_keys.cpp
-        host/models/parse.cpp
-        host/models/query_scale.cpp
         host/models/rule.cpp
         host/models/source.cpp
         host/models/values.cpp
-        host/models/vision.cpp)
+        host/models/words.cpp)
+    set_property(SOURCE host/models/models.cpp APPEND PROPERTY INCLUDE_DIRECTORIES ${CMAKE_CURRENT_BINARY_DIR})
     target_include_directories(vkrope-models PRIVATE ${VKROPE_ROOTS})
     target_link_libraries(vkrope-models PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
     target_compile_features(vkrope-models PUBLIC cxx_std_17)

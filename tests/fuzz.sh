@@ -25,13 +25,13 @@ spirv)
     longest=1024
     ;;
 config)
-    mapfile -t sources < <(cd "$root" && ls host/models/*.cpp)
+    mapfile -t sources < <(cd "$root" && ls host/models/*.cpp | grep -v write_tables)
     beside=("${core[@]}")
     longest=1024
     ;;
 gguf)
     mapfile -t sources < <(cd "$root" && ls host/models/gguf/*.cpp)
-    beside=("${core[@]}" host/models/layer_names.cpp)
+    beside=("${core[@]}" host/models/{models,words,values}.cpp)
     longest=2048
     ;;
 *) echo "fuzz: there is no target '$target'; there are npy, config, gguf and spirv" >&2 && exit 2 ;;
@@ -52,10 +52,12 @@ corpus=$work/corpus
 rm -rf "$corpus"
 mkdir -p "$work/found" "$corpus"
 tar -xJf "$archive" -C "$corpus"
+"$compiler" -std=c++17 -I"$root/host" "$root/host/models/write_tables.cpp" -o "$work/write-tables"
+"$work/write-tables" "$root/host/models" "$work/models_tables.inc"
 build() {
     local out=$1
     shift
-    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost/core -Ihost -I. -Ihost/include -Itests "$@" "${sources[@]}" \
+    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost/core -Ihost -I. -Ihost/include -Itests -I"$work" "$@" "${sources[@]}" \
         "${beside[@]}" "tests/$room/fuzz_$target.cpp" -o "$out")
 }
 build "$work/fuzzer" -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all

@@ -1,14 +1,7 @@
 #include "models/config.hpp"
 
-#include "models/axes.hpp"
 #include "models/grid.hpp"
-#include "models/head.hpp"
-#include "models/layers.hpp"
-#include "models/numbers.hpp"
-#include "models/own_keys.hpp"
-#include "models/parse.hpp"
-#include "models/query_scale.hpp"
-#include "models/rule.hpp"
+#include "models/text.hpp"
 
 #include <algorithm>
 
@@ -17,87 +10,56 @@ namespace {
 
 using namespace config;
 
-bool makeTextFrequencies(const Source& source, ModelEncoding* model, std::string* error) {
-    RopeRule& rule = model->rule;
-    rule.rotary_dim = model->rotary_dim;
-    if (model->rotary_dim > 2 * ROPE_MAX_PAIRS || model->rotary_dim % 2 != 0 || model->rotary_dim == 0) {
-        return refuse(error, "the rotary part has " + std::to_string(model->rotary_dim) +
-                                 " elements; it must be even and from 2 to " + std::to_string(2 * ROPE_MAX_PAIRS));
+void makeFrequencies(const Layer& layer, ModelEncoding* encoding) {
+    RopeRule& rule = encoding->rule;
+    const uint32_t turning = rule.rotary_dim = encoding->rotary_dim;
+    if (turning > 2 * ROPE_MAX_PAIRS || turning % 2 != 0 || turning == 0) {
+        refuse("the rotary part has " + std::to_string(turning) + " elements; it must be even and from 2 to " +
+               std::to_string(2 * ROPE_MAX_PAIRS));
     }
-    const size_t pairs = model->rotary_dim / 2;
-    std::vector<double>&shorter = model->short_factors, &longer = model->long_factors;
+    const size_t pairs = turning / 2;
+    std::vector<double>&shorter = encoding->short_factors, &longer = encoding->long_factors;
     if (rule.kind == ROPE_RULE_LONGROPE) {
-        if (!readFactorList(source, "short_factor", &shorter, error) ||
-            !readFactorList(source, "long_factor", &longer, error))
-            return false;
+        shorter = readFactorList(layer, "short_factor");
+        longer = readFactorList(layer, "long_factor");
         if (shorter.size() != pairs || longer.size() != pairs) {
-            return refuse(error, "the configuration's short_factor has " + std::to_string(shorter.size()) +
-                                     " numbers and its long_factor " + std::to_string(longer.size()) +
-                                     ", but there are " + std::to_string(pairs) + " pairs; it must be one per pair");
+            refuse("the configuration's short_factor has " + std::to_string(shorter.size()) +
+                   " numbers and its long_factor " + std::to_string(longer.size()) + ", but there are " +
+                   std::to_string(pairs) + " pairs; it must be one per pair");
         }
         rule.short_factors = shorter.data();
         rule.long_factors = longer.data();
     }
-    model->frequencies.resize(pairs);
+    encoding->frequencies.resize(pairs);
     RopeReason reason;
-    const RopeResult made = ropeMakeFrequencies(&rule, model->frequencies.data(), &model->scale, &reason);
+    const RopeResult made = ropeMakeFrequencies(&rule, encoding->frequencies.data(), &encoding->scale, &reason);
     rule.short_factors = rule.long_factors = nullptr;
-    if (made != ROPE_SUCCESS) return refuse(error, std::string("the configuration's rule is refused: ") + reason.text);
-    if (source.has(kBackwards)) {
-        for (double& frequency : model->frequencies) frequency = -frequency;
+    if (made != ROPE_SUCCESS) refuse(std::string("the configuration's rule is refused: ") + reason.text);
+    for (double& frequency : encoding->frequencies) frequency = layer.model().backwards ? -frequency : frequency;
+}
+
+// Reads the encoding of one layer, out of a source that is open.
+ModelEncoding readLayer(const Source& source, const Layers& layers, const ConfigRequest& request) {
+    ModelEncoding encoding;
+    encoding.model_type = source.type;
+    const Layer layer = chooseLayer(request, source, layers, &encoding);
+    encoding.head_dim = readHeadDim(layer);
+    encoding.nope_dim = readNopeDim(layer);
+    encoding.rule = readRule(layer, request.length);
+    findRotaryDim(layer, &encoding);
+    findPairing(layer, &encoding);
+    if (request.rotary_dim != 0) encoding.rotary_dim = request.rotary_dim;
+    if (encoding.rotary_dim > encoding.head_dim) {
+        refuse("a rotary part of " + std::to_string(encoding.rotary_dim) +
+               " elements does not fit into the configuration's head of " + std::to_string(encoding.head_dim));
     }
-    return true;
-}
-
-bool findPairing(const Source& source, ModelEncoding* model, std::string* error) {
-    bool rope_interleaved = true, emb_interleaved = false;
-    if (!readBool(source.config, "rope_interleave", &rope_interleaved, error) ||
-        !readBool(source.config, "rotary_emb_interleaved", &emb_interleaved, error))
-        return false;
-    if (source.known == nullptr) return true;
-    const PairingStyle style = source.known->pairing;
-    const bool half = (style == PairingStyle::half && !emb_interleaved) ||
-                      (style == PairingStyle::interleaved_to_half && !rope_interleaved);
-    model->pairing = half ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-    if (style == PairingStyle::interleaved_to_half && !half) model->pairing_out = ROPE_PAIRING_HALF;
-    return true;
-}
-
-// The factor of logn is no part of the rotation, but the model applies it too.
-void noteLogn(const Source& source, double length, ModelEncoding* model) {
-    const Json* logn = findKey(source.config, "use_logn_attn");
-    const Json* from = findKey(source.config, "seq_length");
-    const bool given = logn != nullptr ? *logn == true : source.has(kSteppedNtk);
-    if (!given || length <= (from != nullptr ? from->get<double>() : 0)) return;
-    model->notes.emplace_back("the configuration's use_logn_attn scales queries beyond its seq_length too, which is no "
-                              "rotation and is left to the caller");
-}
-
-bool readTextConfig(const Json& config, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
-    Source source;
-    const bool sound = request.layer_type == "audio";
-    if (!openSource(config, sound, &source, error) || !findRules(&source, error) || !dropIgnoredKeys(&source, error))
-        return false;
-    model->model_type = source.type;
-    ConfigRequest within = request;
-    if (sound) within.layer_type.clear();
-    if (!chooseTextLayer(within, &source, model, error)) return false;
-    if (!readHeadDim(source, &model->head_dim, error) || !readNopeDim(source, &model->nope_dim, error) ||
-        !readTextBase(source, &model->rule.base, error) || !readRule(source, request.length, &model->rule, error) ||
-        !findRotaryDim(source, model, error) || !findPairing(source, model, error))
-        return false;
-    if (request.rotary_dim != 0) model->rotary_dim = request.rotary_dim;
-    if (model->rotary_dim > model->head_dim) {
-        return refuse(error, "a rotary part of " + std::to_string(model->rotary_dim) +
-                                 " elements does not fit into the configuration's head of " +
-                                 std::to_string(model->head_dim));
-    }
-    if (source.has(kRotaryLast)) model->rotary_begin = model->head_dim - model->rotary_dim;
-    noteOwnKeys(source, model);
-    noteLogn(source, request.length, model);
-    noteSoftmaxScale(source, model);
-    return readQueryScaling(source, model, error) && makeTextFrequencies(source, model, error) &&
-           findAxes(source, model, error);
+    if (layer.model().rotates_end) encoding.rotary_begin = encoding.head_dim - encoding.rotary_dim;
+    noteKeys(layer, &encoding);
+    noteSoftmaxScale(layer, request.length, &encoding);
+    readQueryScaling(layer, &encoding);
+    makeFrequencies(layer, &encoding);
+    findAxes(layer, &encoding);
+    return encoding;
 }
 
 bool haveSameRotation(const ModelEncoding& a, const ModelEncoding& b) {
@@ -105,45 +67,59 @@ bool haveSameRotation(const ModelEncoding& a, const ModelEncoding& b) {
            a.rotary_begin == b.rotary_begin && a.pairing == b.pairing && a.axes == b.axes;
 }
 
-bool turns(const ModelEncoding& model, const std::string& type) {
-    return std::any_of(model.layers.begin(), model.layers.end(),
+bool turns(const ModelEncoding& encoding, const std::string& type) {
+    return std::any_of(encoding.layers.begin(), encoding.layers.end(),
                        [&](const ModelLayer& layer) { return layer.type == type && layer.rotates; });
 }
 
 // Types with rules of their own may rotate alike even so: OLMo 3's do where nothing is scaled.
-void findEqualTypes(const Json& config, const ConfigRequest& request, ModelEncoding* model) {
+void findEqualTypes(const Source& source, const Layers& layers, ConfigRequest request, ModelEncoding* encoding) {
     constexpr size_t kMostTypes = 8;
-    if (!model->types_differ || model->layer_types.size() > kMostTypes || request.layer_type == "audio") return;
+    if (!encoding->types_differ || encoding->layer_types.size() > kMostTypes) return;
     bool differ = false;
-    for (const std::string& type : model->layer_types) {
-        ConfigRequest asked = request;
-        asked.layer_type = type;
-        asked.layer.reset();
-        ModelEncoding other;
-        std::string ignored;
-        if (!readTextConfig(config, asked, &other, &ignored)) { // its layers do not rotate, or by what is refused
-            differ = differ || turns(*model, type);
-            continue;
+    const bool whole_type = !request.layer; // a layer may have other numbers than its type
+    request.layer.reset();
+    for (const std::string& type : encoding->layer_types) {
+        if (whole_type && type == encoding->layer_type) continue;
+        request.layer_type = type;
+        try {
+            const ModelEncoding other = readLayer(source, layers, request);
+            const bool same = haveSameRotation(other, *encoding);
+            differ = differ || !same;
+            for (size_t i = 0; same && i < encoding->layers.size(); ++i)
+                encoding->layers[i].answered = encoding->layers[i].answered || other.layers[i].answered;
+        } catch (const Refusal&) { // its layers do not rotate, or by what is refused
+            differ = differ || turns(*encoding, type);
         }
-        const bool same = haveSameRotation(other, *model);
-        differ = differ || !same;
-        for (size_t i = 0; same && i < model->layers.size(); ++i)
-            model->layers[i].answered = model->layers[i].answered || other.layers[i].answered;
     }
-    model->types_differ = differ;
+    encoding->types_differ = differ;
+}
+
+ModelEncoding readTextConfig(const Json& config, const ConfigRequest& request) {
+    const bool sound = request.layer_type == "audio";
+    ConfigRequest within = request;
+    if (sound) within.layer_type.clear();
+    const Source source = openSource(config, sound);
+    const Layers layers = readLayers(source);
+    ModelEncoding encoding = readLayer(source, layers, within);
+    if (!sound) findEqualTypes(source, layers, request, &encoding);
+    return encoding;
 }
 
 } // namespace
 
 bool readConfig(const std::string& text, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
-    Json config;
-    Grid grid;
     *model = {};
-    if (!parseConfig(text, &config, error) || !findGrid(config, request.layer_type, &grid, error)) return false;
-    if (grid.tower != nullptr || grid.diffusers != nullptr) return readGrid(grid, request, model, error);
-    if (!readTextConfig(config, request, model, error)) return false;
-    findEqualTypes(config, request, model);
-    return true;
+    try {
+        const Json config = parseConfig(text);
+        const std::optional<Grid> grid = findGrid(config, request.layer_type);
+        *model = grid ? readGrid(*grid, request) : readTextConfig(config, request);
+        return true;
+    } catch (const Refusal& refusal) {
+        model->needs_layer = refusal.needs_layer;
+        *error = refusal.sentence;
+        return false;
+    }
 }
 
 } // namespace rope

@@ -1,70 +1,105 @@
-// The table of text models, by model_type: it has what a model's own code decides and its configuration may leave out.
+// What is known of models, as text.json, vision.json, diffusers.json and gguf.json say it. records.def has the keys.
 #pragma once
 
-#include <vkrope/rope.h>
-
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rope {
 
-enum class PairingStyle {
-    half,
-    interleaved,
-    interleaved_to_half // reads interleaved pairs, writes half pairs
+// A list in a table of constants.
+template <typename T> struct Listed {
+    const T* first = nullptr;
+    size_t count = 0;
+
+    const T* begin() const { return first; }
+    const T* end() const { return first + count; }
 };
 
-enum ModelTraits : unsigned {
-    kPartialHead = 1,                 // the default rule, too, rotates only partial_rotary_factor of the head
-    kLayerTypes = 2,                  // layers of two types differ; a rule that is not nested holds for one of them
-    kCompressLayers = 4,              // the two types are called main and compress
-    kScalesAllLayers = 8,             // a rule that is not nested holds for both types
-    kGlobalHeadDim = 16,              // the full layers' heads are of global_head_dim
-    kRotaryLast = 32,                 // the rotary part is the head's end
-    kBackwards = 64,                  // turns the other way
-    kHasPositionAxes = 128,           // positions of three axes, t, h and w; each axis has contiguous pairs
-    kNeedsSections = 33554432,        // with kHasPositionAxes: there is no default for mrope_section
-    kRotary64 = 256,                  // 64 elements rotate where rotary_dim is absent
-    kPhisLongrope = 512,              // no other rule, by the names su and yarn too; its original length is beside it
-    kDynamicAlpha = 1024,             // the dynamic rule may have an alpha
-    kShortLongMscale = 2048,          // longrope always by short_factor, scaled by short_mscale or long_mscale
-    kEmbeddingTypeDecides = 4096,     // rotates only where position_embedding_type says so
-    kLayerLists = 8192,               // bases and rotary parts may be lists, with a number for each layer
-    kRotaryDim = 16384,               // reads rotary_dim, the rotary part in elements
-    kRopeRatio = 32768,               // the base may be multiplied by rope_ratio
-    kSteppedNtk = 65536,              // use_dynamic_ntk stretches the base, by steps
-    kMixedNtk = 131072,               // the rule ntk is ntk_mixed, with the exponent mixed_b, else 1
-    kRoundRobinAxes = 262144,         // with kHasPositionAxes: the pairs go to the axes round robin
-    kErnieAxes = 524288,              // with kHasPositionAxes: pairs go to h and w round robin, then the rest to t
-    kOtherCode = 1048576,             // the code is not that of Transformers: no key is known to be one that it ignores
-    kClassPartial = 2097152,          // a scaled rule takes the class's own partial_rotary_factor, not that in the rule
-    kScaledPartial = 4194304,         // partial_rotary_factor beside the rule holds for scaled rules alone
-    kProjectionRotary = 8388608,      // the rotary part is half of projection_dim's share of a head, or 32
-    kEmbeddingsTypeDecides = 16777216 // rotates only where position_embeddings_type is rotary
-};
+using Flag = bool;
+using Number = double;
+using Count = uint32_t;
+using Text = const char*;   // null: the record says nothing
+using Object = const char*; // JSON
+using Name = char[40];      // no pointer, which a start of the program would have to relocate
+enum class Origin { read, remembered };
+using Words = Listed<const char*>;
+using Counts = Listed<uint32_t>;
 
-// A size of 0 is one that the model's code has no default for.
-struct ModelSizes {
-    uint32_t head_dim, hidden_size, heads, rope_head_dim;
-    uint32_t nope_head_dim = 0; // beside a rope_head_dim
+bool isIn(const Words& words, std::string_view word);
+
+// A sentence about a model whose configuration has a key, or has it not.
+struct Remark {
+    enum class When { always, present, absent, equal };
+    const char* key;
+    When when;         // equal: the sentence is a refusal; else it is a note
+    const char* value; // JSON, where it must be equal
+    const char* text;
 };
+using Remarks = Listed<Remark>;
+
+#define ROPE_CHOICE(name, ...)                                                                                         \
+    enum class name { __VA_ARGS__ };                                                                                   \
+    using Choice_##name = name;
+#include "models/records.def"
+
+#define ROPE_MEMBER(kind, key, otherwise) kind key = otherwise;
 
 struct Model {
-    const char* type; // as model_type has it
-    PairingStyle pairing;
-    double base;        // where the configuration has none
-    double second_base; // of the sliding or the compressing layers; 0: base
-    double partial;     // where partial_rotary_factor is absent
-    ModelSizes sizes;   // where the configuration has none
-    unsigned traits;
-    const char* parameters; // rope_parameters where the configuration has none; null: the default rule. An
-                            // mrope_section holds even where the configuration has other parameters. Its base and its
-                            // partial_rotary_factor go before those at the top of the configuration
+    Name name = "";
+#define ROPE_TEXT ROPE_MEMBER
+#include "models/records.def"
 };
 
-std::vector<const Model*> listModels();
+struct Tower {
+    Name name = "";
+#define ROPE_VISION ROPE_MEMBER
+#include "models/records.def"
+};
 
-// Returns null where the type is not known. The type of a model of several parts stands for the part that reads text.
+struct DiffusersModel {
+    Name name = "";
+#define ROPE_DIFFUSERS ROPE_MEMBER
+#include "models/records.def"
+};
+
+struct Architecture {
+    Name name = "";
+#define ROPE_GGUF ROPE_MEMBER
+#include "models/records.def"
+};
+
+#undef ROPE_MEMBER
+
+// All of them, in the order of their names' bytes.
+Listed<Model> listModels();
+Listed<Tower> listTowers();
+Listed<DiffusersModel> listDiffusersModels();
+Listed<Architecture> listArchitectures();
+
+// These return null where the name is not known. The type of a model of several parts stands for the part that reads
+// text, and within a vision_config for the part that reads images.
 const Model* findModel(const std::string& type);
+const Tower* findTower(const std::string& type, bool within);
+const DiffusersModel* findDiffusersModel(const std::string& name);
+const Architecture* findArchitecture(const std::string& name);
+
+// Returns why a type, or a class of diffusers, is not encoded by a rotation; null where nothing is known against it.
+const char* whyNoRotation(const std::string& type);
+const char* whyNoDiffusersRotation(const std::string& name);
+
+// Returns what a type has in the place of a rotation, and the command that makes it; null where it is not known to have
+// none. Some code of the type may make one all the same, where its configuration asks for it.
+const char* insteadOfRotation(const std::string& type);
+std::vector<std::string> typesWithAnotherEncoding();
+
+// Returns what a whole model turns beside its text; null: nothing.
+const char* whatElseTurns(const std::string& type);
+
+// Transformers' names of layer types, and those of them that do not rotate.
+Words layerTypeNames();
+Words stillLayerTypes();
 
 } // namespace rope

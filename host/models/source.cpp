@@ -1,7 +1,4 @@
-#include "models/source.hpp"
-
-#include "models/no_rotation.hpp"
-#include "models/own_keys.hpp"
+#include "models/text.hpp"
 
 namespace rope {
 namespace config {
@@ -15,56 +12,46 @@ const Json* baseOf(const Json& part) {
 }
 
 // The models' code reads the inner part alone. A key beside that part would be ignored without a word.
-bool checkBesidePart(const Json& outer, const char* key, const Json& inner, std::string* error) {
+void checkBesidePart(const Json& outer, const char* key, const Json& inner) {
     for (const char* name : {"rope_parameters", "rope_scaling", "rope_theta"}) {
         const Json* beside = findKey(outer, name);
         const Json* within = name == std::string("rope_theta") ? baseOf(inner) : findKey(inner, name);
         if (beside != nullptr && (within == nullptr || *within != *beside)) {
-            return refuse(error, std::string("the configuration has ") + name + " beside its " + key + ", which has " +
-                                     (within == nullptr ? "none" : "another") + "; only what " + key +
-                                     " holds would be read");
+            refuse(std::string("the configuration has ") + name + " beside its " + key + ", which has " +
+                   (within == nullptr ? "none" : "another") + "; only what " + key + " holds would be read");
         }
     }
-    return true;
 }
 
 constexpr Keys kTextParts = {"text_config",    "llm_config",    "language_config", "thinker_config",
                              "decoder_config", "global_config", "decoder"};
 constexpr Keys kSoundParts = {"thinker_config", "audio_config", "encoder_config"};
 
-// Goes down to the first of the parts. *found: there is one.
-bool enterPart(Keys parts, Source* source, bool* found, std::string* error) {
-    *found = false;
+// Goes down to the first of the parts. Returns whether there is one.
+bool enterPart(Keys parts, Source* source) {
     for (const char* key : parts) {
         const Json* inner = findKey(source->config, key);
         const bool named = key != std::string("decoder"); // "decoder" may mean something else
-        if (named && !checkKind(source->config, key, JsonKind::object, error)) return false;
+        if (named) checkKind(source->config, key, JsonKind::object);
         if (inner == nullptr || !inner->is_object() || inner->empty()) continue;
-        if (source->type == "musicflamingo") {
-            source->notes.emplace_back(
-                "the keys beside text_config turn what the audio's encoder writes, by angles that "
-                "are products of two times; `vkrope rotate` takes their cosines and sines");
-        } else if (!checkBesidePart(source->config, key, *inner, error)) {
-            return false;
-        }
-        const Json part = *inner;
-        source->config = part;
-        *found = true;
-        return readText(source->config, "model_type", &source->type, error);
+        const char* else_turns = whatElseTurns(source->type);
+        if (else_turns != nullptr) source->notes.emplace_back(else_turns);
+        if (else_turns == nullptr) checkBesidePart(source->config, key, *inner);
+        Json part = *inner;
+        source->config = std::move(part);
+        source->type = readText(source->config, "model_type", source->type);
+        return true;
     }
-    return true;
+    return false;
 }
 
 // Goes down in a model of several parts. If no text part is there, and the model itself is not known, the part that
 // reads sound is taken.
-bool enterParts(bool sound, Source* source, std::string* error) {
+void enterParts(bool sound, Source* source) {
     bool any = false;
-    for (bool found = true; found; any = any || found) {
-        if (!enterPart(sound ? kSoundParts : kTextParts, source, &found, error)) return false;
-    }
-    if (sound && !any) return refuse(error, "the configuration has neither an audio_config nor an encoder_config");
-    if (any || findModel(source->type) != nullptr || baseOf(source->config) != nullptr) return true;
-    return enterPart(kSoundParts, source, &any, error);
+    while (enterPart(sound ? kSoundParts : kTextParts, source)) any = true;
+    if (sound && !any) refuse("the configuration has neither an audio_config nor an encoder_config");
+    if (!any && findModel(source->type) == nullptr && baseOf(source->config) == nullptr) enterPart(kSoundParts, source);
 }
 
 bool isNullAt(const Json& object, const char* key) {
@@ -84,26 +71,21 @@ bool hasNullBase(const Json& config) {
 }
 
 // Some models of a type have no rotation, or one that is not read, though others of the type have one.
-bool checkVariant(const Source& source, std::string* error) {
-    double layers = 0;
-    bool axes = false;
-    if (!readNumber(source.config, "num_hidden_layers", 0, 1e6, &layers, error) ||
-        !readBool(source.config, "position_encoding_2d", &axes, error))
-        return false;
-    if (source.type == "baichuan" && layers == 40)
-        return refuse(error, "the model is Baichuan 13B, by its num_hidden_layers of 40, and has no rotation: its "
-                             "positions are biases (ALiBi)");
-    if (source.type == "olmo_hybrid" && hasNullBase(source.config))
-        return refuse(error, "the configuration's rope_parameters or rope_theta is null: the model has no rotation");
-    bool long_context = false;
-    if (source.type == "zamba2" && !readBool(source.config, "use_long_context", &long_context, error)) return false;
-    if (long_context)
-        return refuse(error, "the configuration's use_long_context is true, for which releases of the model's code "
-                             "have different bases; give the base as rope_theta, and no use_long_context");
+void checkVariant(const Source& source) {
+    readNumber(source.config, "num_hidden_layers", 0, 1e6, 0);
+    const bool axes = readBool(source.config, "position_encoding_2d", false);
+    for (const Remark& remark : source.model->remarks) {
+        const Json* value = remark.value != nullptr ? findKey(source.config, remark.key) : nullptr;
+        if (value == nullptr) continue;
+        const Json refused = Json::parse(remark.value);
+        if (refused.is_boolean()) checkKind(source.config, remark.key, JsonKind::boolean);
+        if (*value == refused) refuse(remark.text);
+    }
+    if (source.model->null_base_is_still && hasNullBase(source.config))
+        refuse("the configuration's rope_parameters or rope_theta is null: the model has no rotation");
     if (axes)
-        return refuse(error, "the configuration's position_encoding_2d is true: its positions have two axes, each on "
-                             "a half of the head, which is not read");
-    return true;
+        refuse("the configuration's position_encoding_2d is true: its positions have two axes, each on a half of the "
+               "head, which is not read");
 }
 
 // Some code of a type without rotation makes one all the same, and its configuration says so.
@@ -117,49 +99,131 @@ bool asksForRotation(const Json& config) {
     return embedding != nullptr && (*embedding == "rope" || *embedding == "rotary");
 }
 
-bool checkRotates(const Source& source, std::string* error) {
-    std::string embeddings = "relative";
+void checkTypeRotates(const Source& source) {
     if (const char* why = whyNoRotation(source.type))
-        return refuse(error, "the model type " + shown(source.type) + " is not encoded by a rotation: " + why);
-    if (!readText(source.config, "position_embeddings_type", &embeddings, error)) return false;
-    const bool other = source.has(kEmbeddingsTypeDecides) && embeddings != "rotary";
-    const char* instead = insteadOfRotation(source.type);
-    if (instead == nullptr || (!other && (source.known != nullptr || asksForRotation(source.config)))) return true;
-    return refuse(error, "the model type " + shown(source.type) + " has no rotation" +
-                             (other ? ", unless its position_embeddings_type is rotary" : "") + ": " + instead);
+        refuse("the model type " + shown(source.type) + " is not encoded by a rotation: " + why);
+    const char *key = "position_embeddings_type", *instead = insteadOfRotation(source.type);
+    const std::string embeddings = readText(source.config, key, "relative");
+    const bool other = source.isAskedBy(key) && embeddings != "rotary";
+    if (instead == nullptr || (!other && (source.known || asksForRotation(source.config)))) return;
+    refuse("the model type " + shown(source.type) + " has no rotation" +
+           (other ? ", unless its position_embeddings_type is rotary" : "") + ": " + instead);
 }
 
-bool checkTextModel(const Source& source, std::string* error) {
-    if (!checkRotates(source, error)) return false;
-    std::string embedding = source.has(kEmbeddingTypeDecides) ? "absolute" : "rope";
-    if (!readText(source.config, "position_embedding_type", &embedding, error)) return false;
-    const bool turns = embedding == "rope" || embedding == "rotary" || embedding == "rope_gptj";
-    const bool unread = source.known != nullptr && !source.has(kEmbeddingTypeDecides) && embedding == "absolute";
-    if (!turns && !unread && findKey(source.config, "position_embedding_type") == nullptr) {
-        return refuse(error, "the configuration has no position_embedding_type, without which the model type " +
-                                 shown(source.type) + " has no rotation; it may be rope or rotary");
+// Refuses a key that switches the rotation off, or that would switch it on and is absent.
+void checkSwitches(const Source& source) {
+    const char* type_key = "position_embedding_type";
+    const bool asked = source.isAskedBy(type_key);
+    const std::string embedding = readText(source.config, type_key, asked ? "absolute" : "rope");
+    const bool turns = isOneOf(embedding, {"rope", "rotary", "rope_gptj"});
+    const bool unread = source.known && !asked && embedding == "absolute";
+    if (!turns && !unread && findKey(source.config, type_key) == nullptr) {
+        refuse("the configuration has no position_embedding_type, without which the model type " + shown(source.type) +
+               " has no rotation; it may be rope or rotary");
     }
     if (!turns && !unread) {
-        return refuse(error, "the configuration's position_embedding_type is " + shown(embedding) +
-                                 ", which is no rotation; rope and rotary are");
+        refuse("the configuration's position_embedding_type is " + shown(embedding) +
+               ", which is no rotation; rope and rotary are");
     }
     for (const char* key : {"rope", "rotary", "use_rope", "use_rotary_pos_emb", "use_rotary_embeddings",
                             "use_rotary_embedding", "use_mem_rope", "alibi"}) {
         const bool wanted = key != std::string("alibi");
-        const bool asked = source.type == "zamba2" && key == std::string("use_mem_rope"); // it must be asked for
-        bool value = wanted != asked;
-        if (!readBool(source.config, key, &value, error)) return false;
-        if (value == wanted) continue;
-        return refuse(error, asked && findKey(source.config, key) == nullptr
-                                 ? std::string("the configuration has no ") + key + ", without which the model type " +
-                                       shown(source.type) + " has no rotation"
-                                 : std::string("the configuration's ") + key + " is " + (value ? "true" : "false") +
-                                       ": the model has no rotation");
+        if (readBool(source.config, key, source.isAskedBy(key) ? !wanted : wanted) == wanted) continue;
+        if (source.isAskedBy(key) && findKey(source.config, key) == nullptr)
+            refuse(std::string("the configuration has no ") + key + ", without which the model type " +
+                   shown(source.type) + " has no rotation");
+        refuse(std::string("the configuration's ") + key + " is " + (wanted ? "false" : "true") +
+               ": the model has no rotation");
     }
-    return checkVariant(source, error);
 }
 
-// ---- Keys that are not read ----------------------------------------------------------------------------------------
+// Some keys only some models' code reads.
+bool isRead(const Source& source, const std::string& key) {
+    const Model& model = *source.model;
+    if (isOneOf(key, {"rope_theta",
+                      "rope_scaling",
+                      "rope_parameters",
+                      "partial_rotary_factor",
+                      "partial_rotary_factors",
+                      "rotary_pct",
+                      "rope_pct",
+                      "rotary_percent",
+                      "rope_percent",
+                      "rotary_emb_fraction",
+                      "rotary_emb_base",
+                      "rotary_embedding_base",
+                      "rotary_dim",
+                      "attn_rotary_emb",
+                      "rope_interleave",
+                      "rotary_emb_interleaved",
+                      "no_rope_layers",
+                      "no_rope_layer_interval",
+                      "rope",
+                      "rotary",
+                      "rotary_value",
+                      "use_rope",
+                      "use_rotary_pos_emb",
+                      "use_rotary_embeddings",
+                      "use_rotary_embedding",
+                      "use_mem_rope",
+                      "rope_full_precision"})) // the last is OLMo's; the caller rounds angles
+        return true;
+    if (isOneOf(key, {"global_rope_theta", "rope_local_base_freq", "local_rope_theta", "swa_rope_theta"}))
+        return !source.known || source.layersDiffer();
+    if (key == "layer_rope_theta" && !source.known) return true;
+    if (key == "global_head_dim") return model.global_head_dim != 0;
+    if (key == "qk_rope_head_dim" && (!source.known || model.rope_head_dim != 0)) return true;
+    return isOneOf(key, {"layer_rope_theta", "compress_rope_theta", "qk_rope_head_dim", "rope_ratio", "original_rope",
+                         "indexer_rope_interleave", "rope_is_neox_style", "use_3d_rope", "rope_3d"}) &&
+           source.reads(key.c_str());
+}
+
+// OpenAI publish gpt-oss with a configuration of their own, beside that for Transformers.
+bool isOpenAisOwn(const Json& config) {
+    return config.contains("rope_scaling_factor") && config.contains("rope_ntk_alpha") &&
+           config.contains("rope_ntk_beta") && config.contains("initial_context_length");
+}
+
+// Refuses a key about rotation that is not read, and one of another kind than it is read as, even where the model would
+// not read it. A configuration's many other keys pass.
+void checkKeys(const Source& source) {
+    const Json& config = source.config;
+    checkKinds(config,
+               {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx", "num_hidden_layers",
+                "original_max_position_embeddings", "head_dim", "kv_channels", "hidden_size", "n_embd", "d_model",
+                "n_embed", "num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads",
+                "attention_head_dim", "no_rope_layer_interval"},
+               JsonKind::number);
+    checkKinds(config,
+               {"rotary_value", "rope_full_precision", "original_rope", "rope_3d", "use_dynamic_ntk", "use_logn_attn"},
+               JsonKind::boolean);
+    checkKinds(config, {"no_rope_layers"}, JsonKind::booleans);
+    checkKinds(config, {"layer_rope_theta", "partial_rotary_factors"}, JsonKind::numbers);
+    checkKinds(config, {"layer_types"}, JsonKind::texts);
+    checkKinds(config, {"attn_config", "rope_parameters", "rope_scaling"}, JsonKind::object);
+    if (isOpenAisOwn(config))
+        refuse(
+            "the configuration is OpenAI's own of gpt-oss, with rope_ntk_alpha and rope_ntk_beta, which is not read; "
+            "the config.json of the model_type gpt_oss, which Hugging Face has of the same model, is");
+    const std::string of_type = " for the model type " + shown(source.type);
+    for (const auto& item : config.items()) {
+        const std::string& key = item.key();
+        const bool one = isOneOf(key, {"rotary_scaling_factor", "rope_ratio"}) && item.value() == 1; // changes nothing
+        if (isOff(item.value()) || one || !isAboutRotation(key)) continue;
+        if (isRead(source, key)) continue;
+        refuse("the configuration's key " + shown(key) + " is not one that is read" + (source.known ? of_type : ""));
+    }
+    const Json* ntk = findKey(config, "use_dynamic_ntk");
+    if (ntk != nullptr && *ntk == true && !source.reads("use_dynamic_ntk"))
+        refuse("the configuration's use_dynamic_ntk is true, which is not read" + (source.type.empty() ? "" : of_type) +
+               "; a rope_scaling would name the rule");
+}
+
+Model typeThatIsNotKnown() {
+    Model model;
+    model.base = 0;
+    return model;
+}
 
 } // namespace
 
@@ -171,123 +235,22 @@ bool isAboutRotation(const std::string& key) {
     return key == "global_head_dim";
 }
 
-namespace {
-
-constexpr Keys kKeysReadForAll = {"rope_theta",
-                                  "rope_scaling",
-                                  "rope_parameters",
-                                  "partial_rotary_factor",
-                                  "partial_rotary_factors",
-                                  "rotary_pct",
-                                  "rope_pct",
-                                  "rotary_percent",
-                                  "rope_percent",
-                                  "rotary_emb_fraction",
-                                  "rotary_emb_base",
-                                  "rotary_embedding_base",
-                                  "rotary_dim",
-                                  "attn_rotary_emb",
-                                  "rope_interleave",
-                                  "rotary_emb_interleaved",
-                                  "no_rope_layers",
-                                  "no_rope_layer_interval",
-                                  "rope",
-                                  "rotary",
-                                  "rotary_value",
-                                  "rope_full_precision", // OLMo's; the caller decides how angles are rounded
-                                  "use_rope",
-                                  "use_rotary_pos_emb",
-                                  "use_rotary_embeddings",
-                                  "use_rotary_embedding",
-                                  "use_mem_rope"};
-
-// Only some models' code reads these.
-bool isReadForType(const Source& source, const std::string& key) {
-    const bool unknown = source.known == nullptr;
-    const bool layered =
-        isOneOf(key, {"global_rope_theta", "rope_local_base_freq", "local_rope_theta", "swa_rope_theta"});
-    if (layered) return unknown || source.has(kLayerTypes);
-    if (key == "layer_rope_theta") return unknown || source.has(kLayerLists);
-    if (key == "compress_rope_theta") return source.has(kCompressLayers);
-    if (key == "global_head_dim") return source.has(kGlobalHeadDim);
-    if (key == "qk_rope_head_dim") return unknown || source.known->sizes.rope_head_dim != 0 || source.has(kRotaryLast);
-    if (key == "rope_ratio" || key == "original_rope") return source.has(kRopeRatio);
-    if (key == "indexer_rope_interleave") return isOneOf(source.type, {"glm_moe_dsa", "deepseek_v32"});
-    if (isOneOf(key, {"rope_is_neox_style", "use_3d_rope"})) return source.type.rfind("paddleocr_vl", 0) == 0;
-    return key == "rope_3d" && source.has(kErnieAxes);
-}
-
-// OpenAI publish gpt-oss with a configuration of their own, beside that for Transformers.
-bool isOpenAisOwn(const Json& config) {
-    return config.contains("rope_scaling_factor") && config.contains("rope_ntk_alpha") &&
-           config.contains("rope_ntk_beta") && config.contains("initial_context_length");
-}
-
-// Refuses a key about rotation that is not read. A configuration's many other keys pass.
-bool checkTextKeys(const Source& source, std::string* error) {
-    if (isOpenAisOwn(source.config))
-        return refuse(error,
-                      "the configuration is OpenAI's own of gpt-oss, with rope_ntk_alpha and rope_ntk_beta, which "
-                      "is not read; the config.json of the model_type gpt_oss, which Hugging Face has of the same "
-                      "model, is");
-    for (const auto& item : source.config.items()) {
-        const std::string& key = item.key();
-        const bool one = isOneOf(key, {"rotary_scaling_factor", "rope_ratio"}) && item.value() == 1; // changes nothing
-        if (isOff(item.value()) || one || !isAboutRotation(key)) continue;
-        if (isOneOf(key, kKeysReadForAll) || isReadForType(source, key)) continue;
-        return refuse(error, "the configuration's key " + shown(key) + " is not one that is read" +
-                                 (source.known == nullptr ? "" : " for the model type " + shown(source.type)));
-    }
-    return true;
-}
-
-// Only Qwen's first code reads use_dynamic_ntk, in a way of its own.
-bool checkDynamicNtk(const Source& source, std::string* error) {
-    const Json* ntk = findKey(source.config, "use_dynamic_ntk");
-    if (ntk == nullptr || *ntk == false || source.has(kSteppedNtk)) return true;
-    return refuse(error, "the configuration's use_dynamic_ntk is true, which is not read" +
-                             (source.type.empty() ? "" : " for the model type " + shown(source.type)) +
-                             "; a rope_scaling would name the rule");
-}
-
-struct KeysOfKind {
-    JsonKind kind;
-    Keys keys;
-};
-
-// A key of another kind is refused even where the model would not read it.
-bool checkKeyKinds(const Json& config, std::string* error) {
-    const KeysOfKind kKinds[] = {
-        {JsonKind::number,
-         {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx", "num_hidden_layers",
-          "original_max_position_embeddings", "head_dim", "kv_channels", "hidden_size", "n_embd", "d_model", "n_embed",
-          "num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads", "attention_head_dim",
-          "no_rope_layer_interval"}},
-        {JsonKind::boolean,
-         {"rotary_value", "rope_full_precision", "original_rope", "rope_3d", "use_dynamic_ntk", "use_logn_attn"}},
-        {JsonKind::booleans, {"no_rope_layers"}},
-        {JsonKind::numbers, {"layer_rope_theta", "partial_rotary_factors"}},
-        {JsonKind::texts, {"layer_types"}},
-        {JsonKind::object, {"attn_config", "rope_parameters", "rope_scaling"}},
-    };
-    for (const KeysOfKind& kinds : kKinds) {
-        for (const char* key : kinds.keys) {
-            if (!checkKind(config, key, kinds.kind, error)) return false;
-        }
-    }
-    return true;
-}
-
-} // namespace
-
-bool openSource(const Json& config, bool sound, Source* source, std::string* error) {
-    source->config = config;
-    if (!readText(source->config, "model_type", &source->type, error) || !enterParts(sound, source, error))
-        return false;
-    source->known = findModel(source->type);
-    renameOwnKeys(source);
-    return checkTextModel(*source, error) && checkKeyKinds(source->config, error) && checkTextKeys(*source, error) &&
-           checkDynamicNtk(*source, error);
+Source openSource(const Json& config, bool sound) {
+    static const Model kNotKnown = typeThatIsNotKnown();
+    Source source;
+    source.config = config;
+    source.type = readText(config, "model_type");
+    enterParts(sound, &source);
+    const Model* found = findModel(source.type);
+    source.known = found != nullptr;
+    source.model = source.known ? found : &kNotKnown;
+    renameOwnKeys(&source);
+    checkTypeRotates(source);
+    checkSwitches(source);
+    checkVariant(source);
+    checkKeys(source);
+    findRules(&source);
+    return source;
 }
 
 } // namespace config

@@ -1,12 +1,10 @@
-// Typed values out of a configuration's JSON. The functions that take an `error` return false after a refusal, with one
-// sentence in *error.
+// A configuration's JSON, and typed values out of it. What does not fit is refused, by its key and its value.
 #pragma once
 
-#include "models/refusal.hpp"
+#include "models/words.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <initializer_list>
 #include <string>
 
 namespace rope {
@@ -14,34 +12,34 @@ namespace config {
 
 using Json = nlohmann::json;
 using Keys = std::initializer_list<const char*>;
+using rope::isOneOf;
+
+// Parses a text as one object. An object with the same key twice is refused, and one that is too deep or too long.
+Json parseConfig(const std::string& text);
 
 // The value as a sentence may contain it: cut after 45 bytes.
 std::string shown(const Json& value);
 
-bool isOneOf(const std::string& key, Keys keys);
-
-bool holds(const char* words, const std::string& word); // words stand between spaces, also the first and the last
-bool isOff(const Json& value);                          // null or false, which mean the same as an absent key
+bool isOff(const Json& value); // null or false, which mean the same as an absent key
 
 // Returns the member, or null where it is absent or null.
 const Json* findKey(const Json& object, const char* key);
 
-// These leave *value as it is where the key is absent.
-bool readNumber(const Json& object, const char* key, double low, double high, double* value, std::string* error);
-bool readCount(const Json& object, const char* key, double high, uint32_t* value, std::string* error);
-bool readText(const Json& object, const char* key, std::string* value, std::string* error);
-bool readBool(const Json& object, const char* key, bool* value, std::string* error);
+// Where the key is absent these return what the last argument says.
+double readNumber(const Json& object, const char* key, double low, double high, double otherwise);
+uint32_t readCount(const Json& object, const char* key, double high, uint32_t otherwise); // from 1 on
+std::string readText(const Json& object, const char* key, const std::string& otherwise = "");
+bool readBool(const Json& object, const char* key, bool otherwise);
 
-// Reads a number that may stand under several keys, which must agree. *value is NaN where no key is there.
-bool readAliased(const Json& object, Keys keys, double low, double high, double* value, std::string* error);
-
-// Reads a whole number likewise, but leaves *value as it is where no key is there.
-bool readAliasedCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error);
+// A number that may stand under several keys, which must agree. NaN: under none.
+double readAliased(const Json& object, Keys keys, double low, double high);
+uint32_t readAliasedCount(const Json& object, Keys keys, double high, uint32_t otherwise);
 
 enum class JsonKind { number, text, boolean, object, numbers, booleans, texts };
 
 // Refuses a key of another kind than it is read as, even where nothing would read it. An absent key passes.
-bool checkKind(const Json& object, const char* key, JsonKind kind, std::string* error);
+void checkKind(const Json& object, const char* key, JsonKind kind);
+void checkKinds(const Json& object, Keys keys, JsonKind kind);
 
 } // namespace config
 } // namespace rope

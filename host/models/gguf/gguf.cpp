@@ -1,11 +1,10 @@
 #include "models/gguf/gguf.hpp"
-#include "models/gguf/architectures.hpp"
-#include "models/gguf/axes.hpp"
-#include "models/gguf/layers.hpp"
-#include "models/gguf/rule.hpp"
-#include "models/gguf/scales.hpp"
 
+#include "models/gguf/architecture.hpp"
+
+#include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,187 +15,215 @@ namespace {
 
 using namespace gguf;
 
-bool readArchitecture(const Header& header, std::string* name, RopePairing* pairing, std::string* error) {
+constexpr const char* kSections = "rope.dimension_sections";
+
+const Architecture& readArchitecture(const Header& header) {
     const auto found = header.values.find("general.architecture");
-    if (found == header.values.end() || found->second.text.empty())
-        return refuse(error, "the header has no 'general.architecture'");
-    *name = found->second.text;
-    const std::string subject = "the architecture " + shown(*name);
-    const RotationKind kind = rotationKindOf(*name);
-    if (kind == RotationKind::unknown) return refuse(error, subject + " is not one that is known");
-    if (kind == RotationKind::none) return refuse(error, subject + " has no rotary position encoding");
-    if (kind == RotationKind::unsupported)
-        return refuse(error,
-                      subject + " is not read: its rotation is more than a base, a part of the head and factors");
-    *pairing = kind == RotationKind::interleaved ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
-    return true;
+    if (found == header.values.end() || found->second.text.empty()) refuse("the header has no 'general.architecture'");
+    const std::string subject = "the architecture " + shown(found->second.text);
+    const Architecture* architecture = findArchitecture(found->second.text);
+    if (architecture == nullptr) refuse(subject + " is not one that is known");
+    if (architecture->rotation == Rotation::none) refuse(subject + " has no rotary position encoding");
+    if (architecture->rotation == Rotation::unsupported)
+        refuse(subject + " is not read: its rotation is more than a base, a part of the head and factors");
+    return *architecture;
 }
 
 // Refuses files of a known architecture that hold another model, or a part of one.
-bool checkGgufModel(const ArchitectureKeys& keys, const Header& header, const std::string& architecture,
-                    std::string* error) {
+void checkGgufModel(const ArchitectureKeys& keys, const Header& header, const Architecture& architecture) {
     const auto part = header.values.find("split.no");
     if (part != header.values.end() && part->second.numbers != std::vector<double>{0})
-        return refuse(error, "the file is a later part of a split model; the first part has the keys");
-    double finetuned = 1, alpha = 0, blocks = 0;
-    if (!keys.number("rope.scaling.finetuned", 0, 1, &finetuned, error) ||
-        !keys.number("rope.scaling.alpha", 0, 1e6, &alpha, error) ||
-        !keys.number("block_count", 0, 1e6, &blocks, error))
-        return false;
-    // llama.cpp takes the key for a switch in these architectures, and in no other.
-    if (isIn(" granite granitemoe granitehybrid ", architecture) && finetuned == 0)
-        return refuse(error, "the key " + keys.name("rope.scaling.finetuned") + " switches the rotation off");
-    if (architecture == "baichuan" && blocks == 40) // llama.cpp too tells the 13B model by its depth
-        return refuse(error, "the model is Baichuan 13B, which has no rotary position encoding");
-    if (alpha != 0 && !isIn(" hunyuan-dense hunyuan_vl ", architecture))
-        return refuse(error, "the key " + keys.name("rope.scaling.alpha") + " is not read for the architecture " +
-                                 shown(architecture));
-    return keys.checkUnknown(error);
+        refuse("the file is a later part of a split model; the first part has the keys");
+    const double finetuned = keys.number("rope.scaling.finetuned", 0, 1, 1);
+    const double alpha = keys.number("rope.scaling.alpha", 0, 1e6, 0);
+    const double blocks = keys.number("block_count", 0, 1e6, 0);
+    if (architecture.finetuned_switches && finetuned == 0)
+        refuse("the key " + keys.name("rope.scaling.finetuned") + " switches the rotation off");
+    if (architecture.biases_at != 0 && blocks == architecture.biases_at) // llama.cpp too tells the model by its depth
+        refuse("the model is Baichuan 13B, which has no rotary position encoding");
+    if (alpha != 0 && !architecture.alpha)
+        refuse("the key " + keys.name("rope.scaling.alpha") + " is not read for the architecture " +
+               shown(architecture.name));
+    keys.checkUnknown();
 }
 
-bool readGgufHead(const ArchitectureKeys& keys, const std::string& architecture, uint32_t* head_dim,
-                  uint32_t* rotary_dim, std::string* error) {
-    const bool latent = rotatesHeadEnd(architecture) && keys.find("attention.key_length_mla") != nullptr;
-    const char* length = latent ? "attention.key_length_mla" : "attention.key_length";
-    if (!keys.count(length, kMaxHeadDim, head_dim, error)) return false;
-    if (*head_dim == 0) {
-        uint32_t width = 0, heads = 0;
-        if (!keys.count("embedding_length", 1 << 30, &width, error) ||
-            !keys.count("attention.head_count", 1 << 30, &heads, error))
-            return false;
-        if (width == 0 || heads == 0) {
-            return refuse(error, "the header has neither " + keys.name("attention.key_length") + " nor both " +
-                                     keys.name("embedding_length") + " and " + keys.name("attention.head_count"));
-        }
-        const uint32_t whole = width / heads;
-        if (width % heads != 0 || whole > kMaxHeadDim) {
-            return refuse(error, "an " + keys.name("embedding_length") + " of " + std::to_string(width) + " and an " +
-                                     keys.name("attention.head_count") + " of " + std::to_string(heads) +
-                                     " make no head of whole elements up to " + shown(kMaxHeadDim));
-        }
-        *head_dim = whole;
+uint32_t readGgufHead(const ArchitectureKeys& keys, bool latent) {
+    latent = latent && keys.find("attention.key_length_mla") != nullptr;
+    const uint32_t head = keys.count(latent ? "attention.key_length_mla" : "attention.key_length", kMaxHeadDim, 0);
+    if (head != 0) return head;
+    const uint32_t width = keys.count("embedding_length", 1 << 30, 0);
+    const uint32_t heads = keys.count("attention.head_count", 1 << 30, 0);
+    if (width == 0 || heads == 0) {
+        refuse("the header has neither " + keys.name("attention.key_length") + " nor both " +
+               keys.name("embedding_length") + " and " + keys.name("attention.head_count"));
     }
-    *rotary_dim = *head_dim;
-    return keys.count("rope.dimension_count", kMaxHeadDim, rotary_dim, error);
+    if (width % heads == 0 && width / heads <= kMaxHeadDim) return width / heads;
+    refuse("an " + keys.name("embedding_length") + " of " + std::to_string(width) + " and an " +
+           keys.name("attention.head_count") + " of " + std::to_string(heads) +
+           " make no head of whole elements up to " + shown(kMaxHeadDim));
 }
 
-bool checkRotaryPart(const ModelEncoding& model, std::string* error) {
-    const uint32_t rotary = model.rotary_dim;
-    if (rotary > model.head_dim) {
-        return refuse(error, "a rotary part of " + std::to_string(rotary) + " elements does not fit into a head of " +
-                                 std::to_string(model.head_dim));
+void checkRotaryPart(const ModelEncoding& encoding) {
+    const uint32_t rotary = encoding.rotary_dim;
+    if (rotary > encoding.head_dim) {
+        refuse("a rotary part of " + std::to_string(rotary) + " elements does not fit into a head of " +
+               std::to_string(encoding.head_dim));
     }
-    if (rotary % 2 == 0 && rotary != 0 && rotary <= 2 * ROPE_MAX_PAIRS) return true;
-    return refuse(error, "the rotary part has " + std::to_string(rotary) + " elements; it must be even and from 2 to " +
-                             std::to_string(2 * ROPE_MAX_PAIRS));
-}
-
-bool checkGgufHead(const std::string& architecture, const ModelEncoding& model, std::string* error) {
-    // llama.cpp too refuses a part of the head in these architectures.
-    if (model.rotary_dim < model.head_dim && isIn(" llama deci falcon llama-embed ", architecture)) {
-        return refuse(error, "a rotary part of " + std::to_string(model.rotary_dim) + " elements in a head of " +
-                                 std::to_string(model.head_dim) + " is not what the architecture " +
-                                 shown(architecture) + " has, which rotates the whole head");
-    }
-    return checkRotaryPart(model, error);
+    if (rotary % 2 != 0 || rotary == 0 || rotary > 2 * ROPE_MAX_PAIRS)
+        refuse("the rotary part has " + std::to_string(rotary) + " elements; it must be even and from 2 to " +
+               std::to_string(2 * ROPE_MAX_PAIRS));
 }
 
 // The caller's rotary part replaces the architecture's; 0 keeps the architecture's.
-bool replaceRotaryDim(uint32_t wanted, ModelEncoding* model, std::string* error) {
-    if (wanted == 0) return true;
-    model->rotary_dim = wanted;
-    return checkRotaryPart(*model, error);
+void setRotaryPart(const Architecture& architecture, const LayerRotation& layer, uint32_t wanted,
+                   ModelEncoding* encoding) {
+    encoding->head_dim = layer.head_dim;
+    encoding->rotary_dim = layer.rotary_dim;
+    if (layer.rotary_dim < layer.head_dim && architecture.whole_head) { // llama.cpp refuses it too
+        refuse("a rotary part of " + std::to_string(layer.rotary_dim) + " elements in a head of " +
+               std::to_string(layer.head_dim) + " is not what the architecture " + shown(architecture.name) +
+               " has, which rotates the whole head");
+    }
+    checkRotaryPart(*encoding);
+    if (wanted != 0) encoding->rotary_dim = wanted;
+    checkRotaryPart(*encoding);
+    if (architecture.rotates_end) encoding->rotary_begin = encoding->head_dim - encoding->rotary_dim;
 }
 
-// A file has either one list of factors, or one list for each length of context.
-struct Factors {
-    std::vector<double> any_length, short_length, long_length;
-};
+// ---- Axes
+// ------------------------------------------------------------------------------------------------------------
 
-bool readAllFactors(Cursor* file, const Header& header, uint32_t pairs, Factors* factors, std::string* error) {
-    if (!readFactorTensors(file, header, "rope_freqs.weight", pairs, &factors->any_length, error) ||
-        !readFactorTensors(file, header, "rope_factors_short.weight", pairs, &factors->short_length, error) ||
-        !readFactorTensors(file, header, "rope_factors_long.weight", pairs, &factors->long_length, error))
-        return false;
-    if (factors->short_length.empty() != factors->long_length.empty())
-        return refuse(error, "the file has only one of the tensors 'rope_factors_short.weight' and "
-                             "'rope_factors_long.weight'");
-    if (!factors->any_length.empty() && !factors->long_length.empty())
-        return refuse(error, "the file has both 'rope_freqs.weight' and 'rope_factors_long.weight'; one is enough");
-    return true;
+using Sections = std::array<uint32_t, 4>; // pairs of t, h, w and a fourth axis
+
+// All are 0 where the positions have one axis.
+Sections readGgufSections(const ArchitectureKeys& keys, const Architecture& architecture) {
+    const Value* value = keys.find(kSections);
+    Sections sections = {};
+    bool any = false, fits = value == nullptr || value->kind == Value::Kind::list;
+    for (size_t i = 0; fits && value != nullptr && i < value->numbers.size(); ++i) {
+        const double pairs = value->numbers[i];
+        fits = i < sections.size() && pairs >= 0 && pairs <= ROPE_MAX_PAIRS && pairs == std::floor(pairs);
+        if (fits) sections[i] = static_cast<uint32_t>(pairs);
+        any = any || pairs != 0;
+    }
+    if (!fits) refuse("the key " + keys.name(kSections) + " must be up to four counts of pairs");
+    const bool always = architecture.rotation == Rotation::axes || architecture.rotation == Rotation::axes_round_robin;
+    if (always && !any) {
+        refuse("the architecture " + shown(architecture.name) + " has positions of several axes, and the header no " +
+               keys.name(kSections));
+    }
+    if (any && !always && !architecture.sections)
+        refuse("the key " + keys.name(kSections) +
+               " asks for positions of several axes, which are not read for the architecture " +
+               shown(architecture.name));
+    return sections;
+}
+
+// IMROPE's round robin does not reach two of Qwen3-VL's slowest pairs. llama.cpp leaves them to the fourth axis, which
+// it holds at 0. The model's own code turns them by t, and so does this function.
+void setGgufAxes(const ArchitectureKeys& keys, const Architecture& architecture, ModelEncoding* encoding) {
+    const Sections sections = readGgufSections(keys, architecture);
+    const uint32_t pairs = encoding->rotary_dim / 2;
+    uint64_t sum = 0;
+    for (const uint32_t section : sections) sum += section;
+    if (sum == 0) return;
+    const bool round_robin = architecture.rotation == Rotation::axes_round_robin, fourth = sections[3] != 0;
+    if (round_robin && fourth)
+        refuse("the key " + keys.name(kSections) + " has pairs of a fourth axis, and three take turns");
+    if (sum != pairs) {
+        refuse("the key " + keys.name(kSections) + " is of " + std::to_string(sum) + " pairs, but " +
+               std::to_string(pairs) + " turn");
+    }
+    encoding->axes.resize(pairs);
+    encoding->axis_names = {"t", "h", "w"};
+    if (fourth) encoding->axis_names.emplace_back("e");
+    encoding->pairing = ROPE_PAIRING_HALF;
+    RopeReason reason;
+    if (ropeSetAxes(round_robin ? ROPE_AXES_INTERLEAVED : ROPE_AXES_CONTIGUOUS, sections.data(), fourth ? 4 : 3, pairs,
+                    encoding->axes.data(), &reason) != ROPE_SUCCESS)
+        refuse(reason.text);
+}
+
+// ---- Frequencies
+// -----------------------------------------------------------------------------------------------------
+
+// A file has either one list of factors, or one list for each length of context.
+void readFactors(Cursor* file, const Header& header, ModelEncoding* encoding) {
+    const uint32_t pairs = encoding->rotary_dim / 2;
+    encoding->factors = readFactorTensors(file, header, "rope_freqs.weight", pairs);
+    encoding->short_factors = readFactorTensors(file, header, "rope_factors_short.weight", pairs);
+    encoding->long_factors = readFactorTensors(file, header, "rope_factors_long.weight", pairs);
+    if (encoding->short_factors.empty() != encoding->long_factors.empty())
+        refuse("the file has only one of the tensors 'rope_factors_short.weight' and 'rope_factors_long.weight'");
+    if (!encoding->factors.empty() && !encoding->long_factors.empty())
+        refuse("the file has both 'rope_freqs.weight' and 'rope_factors_long.weight'; one is enough");
 }
 
 // llama.cpp divides the angle by the pair's factor before it scales the angle. It takes the long factors where the
 // context is longer than the original one.
-bool applyFactors(const ArchitectureKeys& keys, const Factors& factors, double length, ModelEncoding* model,
-                  std::string* error) {
-    const std::vector<double>* chosen = &factors.any_length;
-    model->factors = factors.any_length;
-    model->short_factors = factors.short_length;
-    model->long_factors = factors.long_length;
-    if (!factors.long_length.empty()) {
-        RopeRule& rule = model->rule;
-        if (!readGgufOriginalLength(keys, "a file with 'rope_factors_long.weight'", &rule.original_length, error))
-            return false;
+void applyFactors(const ArchitectureKeys& keys, double length, ModelEncoding* encoding) {
+    const std::vector<double>* chosen = &encoding->factors;
+    if (!encoding->long_factors.empty()) {
+        RopeRule& rule = encoding->rule;
+        rule.original_length = readGgufOriginalLength(keys, "a file with 'rope_factors_long.weight'");
         rule.length = length;
-        chosen = length > rule.original_length ? &factors.long_length : &factors.short_length;
+        chosen = length > rule.original_length ? &encoding->long_factors : &encoding->short_factors;
         if (rule.kind == ROPE_RULE_DEFAULT) {
             rule.kind = ROPE_RULE_LONGROPE;
-            rule.attention_factor = model->scale;
+            rule.attention_factor = encoding->scale;
         }
     }
-    for (size_t i = 0; i < chosen->size(); ++i) model->frequencies[i] /= (*chosen)[i];
-    return true;
+    for (size_t i = 0; i < chosen->size(); ++i) encoding->frequencies[i] /= (*chosen)[i];
 }
 
-bool makeGgufFrequencies(const LayerRotation& layer, ModelEncoding* model, std::string* error) {
-    model->rule = layer.rule;
-    model->rule.rotary_dim = model->rotary_dim;
-    model->frequencies.resize(model->rotary_dim / 2);
+void makeGgufFrequencies(const LayerRotation& layer, ModelEncoding* encoding) {
+    encoding->rule = layer.rule;
+    encoding->rule.rotary_dim = encoding->rotary_dim;
+    encoding->frequencies.resize(encoding->rotary_dim / 2);
     RopeReason reason;
-    if (ropeMakeFrequencies(&model->rule, model->frequencies.data(), &model->scale, &reason) != ROPE_SUCCESS)
-        return refuse(error, reason.text);
-    model->scale *= layer.scale;
-    return true;
+    if (ropeMakeFrequencies(&encoding->rule, encoding->frequencies.data(), &encoding->scale, &reason) != ROPE_SUCCESS)
+        refuse(reason.text);
+    encoding->scale *= layer.scale;
 }
 
-bool readEncoding(Cursor* file, const Header& header, const GgufRequest& request, ModelEncoding* model,
-                  std::string* error) {
-    if (!readArchitecture(header, &model->model_type, &model->pairing, error)) return false;
-    const std::string& architecture = model->model_type;
-    const ArchitectureKeys keys(header, architecture);
-    LayerRotation layer;
-    Scaling scaling;
-    Factors factors;
-    if (!checkGgufModel(keys, header, architecture, error) ||
-        !readGgufHead(keys, architecture, &layer.head_dim, &layer.rotary_dim, error) ||
-        !readScaling(keys, architecture, &scaling, error) ||
-        !readGgufRule(keys, architecture, scaling, &layer.rule, error))
-        return false;
-    if (layer.rule.kind != ROPE_RULE_YARN) layer.scale = scaling.attention;
-    if (!chooseGgufLayer(keys, architecture, request, !header.factors.empty(), &layer, model, error)) return false;
-    model->head_dim = layer.head_dim;
-    model->rotary_dim = layer.rotary_dim;
-    if (!checkGgufHead(architecture, *model, error) || !replaceRotaryDim(request.rotary_dim, model, error))
-        return false;
-    model->rotary_begin = rotatesHeadEnd(architecture) ? model->head_dim - model->rotary_dim : 0;
-    if (layer.takes_factors && !readAllFactors(file, header, model->rotary_dim / 2, &factors, error)) return false;
-    if (scaling.type == "longrope" && factors.long_length.empty())
-        return refuse(error, "the scaling 'longrope' has no tensors 'rope_factors_short.weight' and "
-                             "'rope_factors_long.weight'");
-    return setGgufAxes(keys, architecture, model, error) && makeGgufFrequencies(layer, model, error) &&
-           applyFactors(keys, factors, request.length, model, error) &&
-           noteGgufBetas(keys, architecture, model, error) && readGgufScales(keys, architecture, model, error);
+ModelEncoding readEncoding(Cursor* file, const GgufRequest& request) {
+    ModelEncoding encoding;
+    const Header header = readHeader(file);
+    const Architecture& architecture = readArchitecture(header);
+    encoding.model_type = architecture.name;
+    encoding.pairing = architecture.rotation == Rotation::interleaved ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+    const ArchitectureKeys keys(header, architecture.name);
+    checkGgufModel(keys, header, architecture);
+    LayerRotation full;
+    full.head_dim = readGgufHead(keys, architecture.rotates_end);
+    full.rotary_dim = keys.count("rope.dimension_count", kMaxHeadDim, full.head_dim);
+    const Scaling scaling = readScaling(keys, architecture);
+    full.rule = readGgufRule(keys, architecture, scaling);
+    if (full.rule.kind != ROPE_RULE_YARN) full.scale = scaling.attention;
+    const LayerRotation layer = chooseGgufLayer(keys, architecture, request, !header.factors.empty(), full, &encoding);
+    setRotaryPart(architecture, layer, request.rotary_dim, &encoding);
+    if (layer.takes_factors) readFactors(file, header, &encoding);
+    if (scaling.type == "longrope" && encoding.long_factors.empty())
+        refuse("the scaling 'longrope' has no tensors 'rope_factors_short.weight' and 'rope_factors_long.weight'");
+    setGgufAxes(keys, architecture, &encoding);
+    makeGgufFrequencies(layer, &encoding);
+    applyFactors(keys, request.length, &encoding);
+    readGgufScales(keys, architecture, &encoding);
+    return encoding;
 }
 
 } // namespace
 
 bool parseGguf(const GgufSource& source, const GgufRequest& request, ModelEncoding* model, std::string* error) {
     *model = {};
-    Header header;
     Cursor file(source);
-    if (!readHeader(&file, &header)) return refuse(error, file.problem());
-    return readEncoding(&file, header, request, model, error);
+    try {
+        *model = readEncoding(&file, request);
+        return true;
+    } catch (const Refusal& refusal) {
+        *error = refusal.sentence;
+        return false;
+    }
 }
 
 bool parseGguf(const uint8_t* bytes, size_t size, const GgufRequest& request, ModelEncoding* model,
@@ -210,7 +237,10 @@ bool parseGguf(const uint8_t* bytes, size_t size, const GgufRequest& request, Mo
 
 bool readGguf(const std::string& path, const GgufRequest& request, ModelEncoding* model, std::string* error) {
     namespace fs = std::filesystem;
-    const auto fail = [&](const std::string& why) { return refuse(error, path + ": " + why); };
+    const auto fail = [&](const std::string& why) {
+        *error = path + ": " + why;
+        return false;
+    };
     std::error_code code;
     const fs::file_status status = fs::status(path, code);
     if (status.type() == fs::file_type::not_found) return fail("there is no such file");

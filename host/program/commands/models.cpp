@@ -1,8 +1,5 @@
 // vkrope models: lists the models that are known, and what is known of them.
 #include "models/models.hpp"
-#include "models/gguf/architectures.hpp"
-#include "models/grid_models.hpp"
-#include "models/no_rotation.hpp"
 #include "program/elements.hpp"
 #include "program/files/npy.hpp"
 #include "program/tool.hpp"
@@ -34,63 +31,64 @@ struct KnownModel {
     std::vector<std::string> traits; // in a few words each
 };
 
+const char* wordFor(rope::Pairing pairing) { return pairing == rope::Pairing::half ? "half" : "interleaved"; }
+
 KnownModel describeText(const rope::Model& model) {
-    const bool half = model.pairing == rope::PairingStyle::half;
-    KnownModel known = {model.type, "text", half ? "half" : "interleaved", model.base, {}};
-    const auto has = [&](unsigned traits) { return (model.traits & traits) != 0; };
+    KnownModel known = {model.name, "text", wordFor(model.pairing), model.base, {}};
+    const auto reads = [&](const char* key) { return isIn(model.reads, key); };
+    const bool part = model.partial != 1 || model.rotary_dim != 0 || model.rotates_end || reads("projection_dim");
     const std::pair<bool, const char*> words[] = {
-        {model.pairing == rope::PairingStyle::interleaved_to_half, "written as half pairs"},
-        {model.sizes.rope_head_dim != 0, "split heads"},
-        {model.partial != 1 || has(rope::kRotary64 | rope::kRotaryLast | rope::kProjectionRotary), "part of the head"},
-        {has(rope::kLayerTypes | rope::kLayerLists), "layers differ"},
-        {has(rope::kHasPositionAxes), "axes t h w"},
-        {has(rope::kBackwards), "turns backwards"},
-        {has(rope::kEmbeddingTypeDecides), "where position_embedding_type says so"},
-        {has(rope::kEmbeddingsTypeDecides), "where position_embeddings_type says so"},
-        {has(rope::kOtherCode), "code of its own"}};
+        {model.pairing == rope::Pairing::interleaved_to_half, "written as half pairs"},
+        {model.rope_head_dim != 0, "split heads"},
+        {part, "part of the head"},
+        {model.layer_types.count != 0 || reads("layer_rope_theta"), "layers differ"},
+        {model.axes != rope::Axes::one, "axes t h w"},
+        {model.backwards, "turns backwards"}};
     for (const auto& [is, word] : words) {
         if (is) known.traits.emplace_back(word);
     }
+    if (model.asked_by != nullptr) known.traits.push_back(std::string("where ") + model.asked_by + " says so");
+    if (model.own_code) known.traits.emplace_back("code of its own");
     return known;
 }
 
 // An odd number of half pairs puts 16-bit elements at odd places, which no plan takes.
 KnownModel describeTower(const rope::Tower& tower) {
-    KnownModel known = {tower.type, "image", pairingName(tower.pairing), tower.base, {}};
+    KnownModel known = {tower.name, "image", wordFor(tower.pairing), tower.base, {}};
     known.traits.push_back(std::string("axes ") + tower.axes);
     const uint32_t axes = (static_cast<uint32_t>(std::strlen(tower.axes)) + 1) / 2; // names of one letter
     const uint32_t half = tower.width / tower.heads / 2;
-    const uint32_t pairs = (tower.traits & rope::kRoundsDown) != 0 ? half / axes * axes : half;
-    if (tower.pairing == ROPE_PAIRING_HALF && pairs % 2 != 0)
+    const uint32_t pairs = tower.rounds_down ? half / axes * axes : half;
+    if (tower.pairing == rope::Pairing::half && pairs % 2 != 0)
         known.traits.push_back(std::to_string(pairs) +
                                " pairs: in float32, or in 16 bits with weights permuted to interleaved pairs");
     return known;
 }
 
-KnownModel describeArchitecture(const std::string& name) {
-    using rope::gguf::RotationKind;
-    const RotationKind kind = rope::gguf::rotationKindOf(name);
-    KnownModel known = {name, "gguf", kind == RotationKind::interleaved ? "interleaved" : "half", 0, {}};
-    if (kind == RotationKind::none || kind == RotationKind::unsupported) known.pairing = "none";
-    if (kind == RotationKind::none) known.traits.emplace_back("no rotation");
-    if (kind == RotationKind::unsupported) known.traits.emplace_back("not read");
-    if (kind == RotationKind::axes) known.traits.emplace_back("axes");
-    if (kind == RotationKind::axes_round_robin) known.traits.emplace_back("axes round robin");
-    if (rope::gguf::rotatesHeadEnd(name)) known.traits.emplace_back("end of the head");
+KnownModel describeArchitecture(const rope::Architecture& architecture) {
+    using rope::Rotation;
+    const Rotation rotation = architecture.rotation;
+    KnownModel known = {architecture.name, "gguf", rotation == Rotation::interleaved ? "interleaved" : "half", 0, {}};
+    if (rotation == Rotation::none || rotation == Rotation::unsupported) known.pairing = "none";
+    if (rotation == Rotation::none) known.traits.emplace_back("no rotation");
+    if (rotation == Rotation::unsupported) known.traits.emplace_back("not read");
+    if (rotation == Rotation::axes) known.traits.emplace_back("axes");
+    if (rotation == Rotation::axes_round_robin) known.traits.emplace_back("axes round robin");
+    if (architecture.rotates_end) known.traits.emplace_back("end of the head");
     return known;
 }
 
 std::vector<KnownModel> listKnown(bool gguf) {
     std::vector<KnownModel> known;
     if (gguf) {
-        for (const std::string& name : rope::gguf::listArchitectures()) known.push_back(describeArchitecture(name));
+        for (const rope::Architecture& one : rope::listArchitectures()) known.push_back(describeArchitecture(one));
         return known;
     }
-    for (const rope::Model* model : rope::listModels()) known.push_back(describeText(*model));
-    for (const rope::Tower* tower : rope::listTowers()) known.push_back(describeTower(*tower));
-    for (const rope::DiffusersModel* model : rope::listDiffusersModels()) {
+    for (const rope::Model& model : rope::listModels()) known.push_back(describeText(model));
+    for (const rope::Tower& tower : rope::listTowers()) known.push_back(describeTower(tower));
+    for (const rope::DiffusersModel& model : rope::listDiffusersModels()) {
         known.push_back(
-            {model->name, "diffusers", pairingName(model->pairing), model->base, {std::string("axes ") + model->axes}});
+            {model.name, "diffusers", wordFor(model.pairing), model.base, {std::string("axes ") + model.axes}});
     }
     return known;
 }

@@ -1,6 +1,6 @@
-#include "models/layer_names.hpp"
+#include "models/words.hpp"
 
-#include "models/refusal.hpp"
+#include "models/values.hpp"
 
 #include <algorithm>
 
@@ -17,6 +17,10 @@ std::string plain(const std::string& type) {
 }
 
 } // namespace
+
+bool isOneOf(std::string_view word, std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(), [&](const char* other) { return word == other; });
+}
 
 std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredicate& is) {
     std::string numbers;
@@ -45,6 +49,15 @@ std::string nameStillLayers(const std::vector<ModelLayer>& layers) {
     return count == 0 ? "" : nameLayers(layers, still) + (count == 1 ? " does not rotate" : " do not rotate");
 }
 
+std::string describeQueryScaling(const QueryScaling& scaling) {
+    const std::string position =
+        scaling.offset == 0 ? "position" : "(position + " + config::shown(scaling.offset) + ")";
+    const std::string still = "of the layers that do not rotate ";
+    return (scaling.of_still_layers ? still : "too, ") + "by 1 + " + config::shown(scaling.beta) + " * ln(1 + floor(" +
+           position + " / " + config::shown(scaling.interval) +
+           ")); `vkrope rotate` does not apply it, and the library's ropeMakeQueryScale or a fused pass does";
+}
+
 std::string describeLayers(const ModelEncoding& model) {
     if (model.layers.empty()) {
         constexpr size_t kMostNames = 8;
@@ -69,23 +82,22 @@ std::string describeLayers(const ModelEncoding& model) {
            (still.empty() ? "" : "; " + still);
 }
 
-bool checkLayerNumber(uint32_t number, const std::string& type, const std::vector<ModelLayer>& layers,
-                      std::string* error) {
+void checkLayerNumber(uint32_t number, const std::string& type, const std::vector<ModelLayer>& layers) {
     if (number >= layers.size()) {
-        return refuse(error, "the model has " + std::to_string(layers.size()) + " layers, 0 to " +
-                                 std::to_string(layers.size() - 1) + ", and no layer " + std::to_string(number));
+        refuse("the model has " + std::to_string(layers.size()) + " layers, 0 to " + std::to_string(layers.size() - 1) +
+               ", and no layer " + std::to_string(number));
     }
     const ModelLayer& layer = layers[number];
     const std::string name = "layer " + std::to_string(number);
     if (!type.empty() && type != layer.type)
-        return refuse(error, name + " is of " + (layer.type.empty() ? "no type" : "the type " + plain(layer.type)) +
-                                 ", not of the type " + plain(type));
-    if (layer.rotates) return true;
+        refuse(name + " is of " + (layer.type.empty() ? "no type" : "the type " + plain(layer.type)) +
+               ", not of the type " + plain(type));
+    if (layer.rotates) return;
     const auto turns = [](const ModelLayer& other) { return other.rotates; };
     const auto turning = std::count_if(layers.begin(), layers.end(), turns);
-    return refuse(error, name + (layer.type.empty() ? "" : " (" + plain(layer.type) + ")") + " does not rotate; " +
-                             (turning != 0 ? nameLayers(layers, turns) + (turning == 1 ? " rotates" : " rotate")
-                                           : "no layer of the model does"));
+    refuse(name + (layer.type.empty() ? "" : " (" + plain(layer.type) + ")") + " does not rotate; " +
+           (turning != 0 ? nameLayers(layers, turns) + (turning == 1 ? " rotates" : " rotate")
+                         : "no layer of the model does"));
 }
 
 } // namespace rope
