@@ -127,6 +127,10 @@ if(TARGET vkrope-models)
         tests/models/layers_test.cpp tests/program/check/fuzz_spirv.cpp tests/program/check/spirv_corpus_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-models)
 endif()
+if(TARGET vkrope-write-tables AND VKROPE_PYTHON)
+    add_test(NAME Models.DataThatDoNotFitStopTheBuild
+        COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/models/data_test.py $<TARGET_FILE:vkrope-write-tables>)
+endif()
 # Many small files lie in archives.
 foreach(name corpus/config corpus/gguf corpus/npy corpus/spirv data/onnx)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/${name}.tar.xz)
@@ -367,6 +371,7 @@ if(NOT CMAKE_CROSSCOMPILING)
         add_test(NAME Style.RoomsKeepTheirFloors COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/rooms.py)
         add_test(NAME Style.OptionsAreAllInTheManual
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/options.py)
+        add_test(NAME Style.ModelsAreKnownByTheirData COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/models.py)
         add_test(NAME Style.LinksLeadSomewhere COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/links.py)
     endif()
 endif()

@@ -82,7 +82,7 @@ Sections findSections(const Layer& layer, uint32_t pairs) {
         return {rest, rest, of_t};
     }
     const bool has_axes = layer.model().axes != Axes::one;
-    const Json implied = has_axes ? ownParameters(layer.model()) : Json::object();
+    const Json implied = has_axes ? parsed(layer.model().parameters) : Json::object();
     if (implied.contains("mrope_section")) return readSections(implied["mrope_section"]);
     if (has_axes) {
         refuse("the configuration has no mrope_section, which the code of the model type " + shown(source.type) +
@@ -136,9 +136,8 @@ uint32_t readHeadDim(const Layer& layer) {
     if (!model.doubles_width) head = readAliasedCount(config, {"head_dim", "kv_channels"}, kMaxHeadDim, head);
     const uint32_t width =
         readAliasedCount(config, {"hidden_size", "n_embd", "d_model", "n_embed"}, kMaxWidth, model.hidden_size);
-    const char* heads_key = model.heads_key != nullptr ? model.heads_key : "num_attention_heads";
-    const uint32_t heads = readAliasedCount(config, {heads_key, "n_head", "n_heads", "decoder_num_attention_heads"},
-                                            kMaxWidth, model.heads);
+    const uint32_t heads = readAliasedCount(
+        config, {"num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads"}, kMaxWidth, model.heads);
     if (split != 0 && !model.rotates_end)
         head = split;
     else if (model.global_head_dim != 0 && !layer.is_second_type)

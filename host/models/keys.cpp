@@ -39,6 +39,7 @@ constexpr Alias kAliases[] = {
 IgnoredKey::Means meansOf(const std::string& key) {
     if (key == "rope_theta") return IgnoredKey::base;
     if (key == "partial_rotary_factor") return IgnoredKey::partial;
+    if (key == "num_attention_heads") return IgnoredKey::size;
     return isOneOf(key, {"head_dim", "qk_rope_head_dim"}) ? IgnoredKey::head : IgnoredKey::rule;
 }
 
@@ -109,17 +110,14 @@ void dropInnerLength(Source* source) {
     }
 }
 
-// The first files of some models have the base and the rule in one object.
-void spreadRotary(Json* config) {
-    const Json* found = findKey(*config, "rotary");
-    const Json rotary = found != nullptr && found->is_object() ? *found : Json();
-    const Json *type = findKey(rotary, "type"), *base = findKey(rotary, "base"),
-               *factor = findKey(rotary, "scaling_factor");
-    if (type == nullptr || (*type != "dynamic" && *type != "origin")) return;
-    config->erase("rotary");
-    if (base != nullptr) (*config)["rope_theta"] = *base;
-    if (*type == "dynamic")
-        (*config)["rope_scaling"] = {{"type", "dynamic"}, {"factor", factor != nullptr ? *factor : Json(1)}};
+// Gives keys that the type's code has by names of its own the names that all others have.
+void renameKeys(Source* source) {
+    const Json names = parsed(source->model->own_names);
+    for (const auto& name : names.items()) {
+        const Json* own = findKey(source->config, name.key().c_str());
+        if (own != nullptr) source->config[name.value().get<std::string>()] = Json(*own);
+    }
+    checkKind(source->config, "layer_types", JsonKind::texts);
 }
 
 // ---- The rules -----------------------------------------------------------------------------------------------------
@@ -246,16 +244,16 @@ bool mayStandBesideNested(const std::string& key) {
     return isOneOf(key, {"rope_theta", "rope_type", "type", "truncate", "partial_rotary_factor"});
 }
 
-void renameOwnKeys(Source* source) {
-    Json* config = &source->config;
-    const char* base_key = source->model->base_key;
-    const Json* base = base_key != nullptr ? findKey(*config, base_key) : nullptr;
-    if (base != nullptr) (*config)["rope_theta"] = Json(*base);
-    if (source->reads("rotary")) spreadRotary(config);
-}
-
-Json ownParameters(const Model& model) {
-    return model.parameters != nullptr ? Json::parse(model.parameters) : Json::object();
+void spreadRotary(Json* config) {
+    const Json* found = findKey(*config, "rotary");
+    const Json rotary = found != nullptr && found->is_object() ? *found : Json();
+    const Json *type = findKey(rotary, "type"), *base = findKey(rotary, "base"),
+               *factor = findKey(rotary, "scaling_factor");
+    if (type == nullptr || (*type != "dynamic" && *type != "origin")) return;
+    config->erase("rotary");
+    if (base != nullptr) (*config)["rope_theta"] = *base;
+    if (*type == "dynamic")
+        (*config)["rope_scaling"] = {{"type", "dynamic"}, {"factor", factor != nullptr ? *factor : Json(1)}};
 }
 
 void findRules(Source* source) {
@@ -265,11 +263,12 @@ void findRules(Source* source) {
     if (model.longrope_alone) dropInnerLength(source);
     const bool drops = source->known && !model.own_code;
     if (drops) dropKeys(source);
+    renameKeys(source);
     const char* key = nullptr;
     const Json* found = findRulesKey(source->config, &key);
     if (found != nullptr) rules.key = key;
     rules.implied = found == nullptr && model.parameters != nullptr;
-    rules.values = found != nullptr ? *found : ownParameters(model);
+    rules.values = found != nullptr ? *found : parsed(model.parameters);
     rules.nested = isNested(rules.values);
     if (found != nullptr || !drops) return;
     bool has_base = rules.values.contains("rope_theta");
@@ -281,6 +280,9 @@ void noteKeys(const Layer& layer, ModelEncoding* encoding) {
     const Source& source = layer.source;
     std::vector<std::string>* notes = &encoding->notes;
     if (!source.known) notes->push_back(plainReading(layer, *encoding));
+    if (layer.model().from == Origin::remembered)
+        notes->push_back("what is known of the model type " + shown(source.type) +
+                         " was not checked against the model's own code");
     notes->insert(notes->end(), source.notes.begin(), source.notes.end());
     for (const Remark& remark : layer.model().remarks) {
         if (holds(remark, layer)) notes->emplace_back(remark.text);

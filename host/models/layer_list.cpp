@@ -93,8 +93,9 @@ uint32_t countLayers(const Source& source) {
 
 bool isRare(Rare rare, uint32_t period, uint32_t layer, uint32_t layers) {
     if (period == 0) return false;
-    const uint32_t at = rare == Rare::first ? layer : rare == Rare::last ? layer + 1 : layers - 1 - layer;
-    return at % period == 0;
+    const uint32_t from_end = layers - 1 - layer;
+    if (rare == Rare::last_from_end) return from_end % period == 0;
+    return (rare == Rare::first ? layer : layer + 1) % period == 0 || (rare == Rare::last_and_final && from_end == 0);
 }
 
 // EXAONE's pattern may be a word of a letter for each layer of a period, "LLLG": the last layer is the global one.
@@ -128,19 +129,12 @@ Dense readDense(const Source& source) {
 
 void setByOwnList(const Source& source, const Json& list, std::vector<ModelLayer>* layers) {
     const char* key = source.model->layer_list;
-    const LayerList has = source.model->layer_list_has;
-    checkKind(source.config, key, has == LayerList::types ? JsonKind::texts : JsonKind::numbers);
-    if (has != LayerList::places && list.size() < layers->size())
-        refuseCount(key, list.size(), "entries", layers->size());
+    const bool places = source.model->layer_list_has == LayerList::places;
+    checkKind(source.config, key, JsonKind::numbers);
+    if (!places && list.size() < layers->size()) refuseCount(key, list.size(), "entries", layers->size());
     for (size_t i = 0; i < layers->size(); ++i) {
-        std::string& type = (*layers)[i].type;
-        if (has == LayerList::types) type = list[i].get<std::string>();
-        if (has == LayerList::ones) type = list[i] == 1 ? kFullType : kLinearType;
-        if (has == LayerList::places) type = kConvType;
-    }
-    for (const Json& place : has == LayerList::places ? list : Json::array()) {
-        const double at = place.get<double>();
-        if (at >= 0 && at < static_cast<double>(layers->size())) (*layers)[static_cast<size_t>(at)].type = kFullType;
+        const bool attends = places ? std::find(list.begin(), list.end(), Json(i)) != list.end() : list[i] == 1;
+        (*layers)[i].type = attends ? kFullType : places ? kConvType : kLinearType;
     }
 }
 

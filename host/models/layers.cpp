@@ -164,7 +164,7 @@ void setRule(bool types_differ, Layer* layer) {
     const Rules& rules = layer->source.rules;
     const FlatRule flat = layer->source.model->flat_rule;
     const Words& own = layer->source.model->layer_types;
-    const bool is_second = own.count == 2 && layer->name == own.first[1];
+    const bool is_second = own.count >= 2 && layer->name == own.first[1];
     layer->is_second_type = types_differ && (is_second || layer->name.find("sliding") != layer->name.npos);
     if (!rules.nested) {
         const bool holds = flat == FlatRule::both || layer->is_second_type == (flat == FlatRule::second);

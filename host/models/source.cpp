@@ -244,7 +244,7 @@ Source openSource(const Json& config, bool sound) {
     const Model* found = findModel(source.type);
     source.known = found != nullptr;
     source.model = source.known ? found : &kNotKnown;
-    renameOwnKeys(&source);
+    if (source.reads("rotary")) spreadRotary(&source.config);
     checkTypeRotates(source);
     checkSwitches(source);
     checkVariant(source);

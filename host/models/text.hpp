@@ -65,15 +65,12 @@ bool mayStandBesideNested(const std::string& key);
 // are not read.
 Source openSource(const Json& config, bool sound);
 
-// Gives keys that one type's code has by names of its own the names that all others have.
-void renameOwnKeys(Source* source);
+// The first files of some models have the base and the rule in one object, `rotary`.
+void spreadRotary(Json* config);
 
 // Finds the rules. Takes out the keys that the type's own code ignores. A type that is not known keeps all of them. One
 // whose code is not that of Transformers does too, but for the original length beside a longrope.
 void findRules(Source* source);
-
-// The rules that the type has where the configuration has none.
-Json ownParameters(const Model& model);
 
 // Adds a note for each key that was taken out and says another thing than what was read, and one for a type that is not
 // known.

@@ -10,6 +10,8 @@
 namespace rope {
 namespace config {
 
+Json parsed(const char* object) { return object != nullptr ? Json::parse(object) : Json::object(); }
+
 std::string shown(const Json& value) {
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.size() > 48) text = text.substr(0, 45) + "...";

@@ -17,6 +17,9 @@ using rope::isOneOf;
 // Parses a text as one object. An object with the same key twice is refused, and one that is too deep or too long.
 Json parseConfig(const std::string& text);
 
+// Parses an object of a record, which is JSON. No object is an empty one.
+Json parsed(const char* object);
+
 // The value as a sentence may contain it: cut after 45 bytes.
 std::string shown(const Json& value);
 

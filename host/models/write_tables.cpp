@@ -91,7 +91,10 @@ class Writer {
             if (item.key().size() >= sizeof(rope::Name)) fail("is too long a name for Name in models.hpp");
             std::vector<std::string> row = {quoted(item.key())};
             for (const Field& field : fields) {
-                where_ = {"types", item.key(), field.key};
+                std::string owner = item.key(); // of the key, which another record may have
+                while (!json_["types"][owner].contains(field.key) && json_["types"][owner].contains("like"))
+                    owner = json_["types"][owner]["like"];
+                where_ = {"types", owner, field.key};
                 row.push_back(record.contains(field.key) ? value(field, record[field.key]) : field.otherwise);
             }
             rows += "    {" + joined(row) + "},\n";
@@ -143,7 +146,7 @@ class Writer {
     [[noreturn]] void fail(const std::vector<std::string>& keys, const std::string& why) const {
         size_t at = 0, next = 0;
         for (const std::string& key : keys) {
-            const size_t found = text_.find(key[0] == '"' ? key : quoted(key), next);
+            const size_t found = text_.find(key[0] == '"' ? key : quoted(key) + ":", next);
             if (found != text_.npos) at = found;
             next = at + 1;
         }
@@ -229,7 +232,7 @@ class Writer {
         where_ = {"remarks", name};
         const bool refuses = json.contains("refuse");
         const std::string when = json.value("when", refuses ? "equal" : "always");
-        size_t known = 1;
+        size_t known = json.contains(refuses ? "refuse" : "say") ? 1 : 0;
         for (const char* key : {"key", "when", "value"}) known += json.contains(key) ? 1 : 0;
         if (known != json.size() || (!refuses && when != "always" && when != "present" && when != "absent") ||
             json.contains("key") != (when != "always") || json.contains("value") != refuses)

@@ -119,8 +119,19 @@ TEST(Config, KeysAreReadAsTheModelsOwnCodeDoesOrNamed) {
 
 std::string notesOf(const std::string& text, const std::string& layer = "") {
     std::string all;
-    for (const std::string& note : read(text, layer).notes) all += note + "\n";
+    for (const std::string& note : read(text, layer).notes) {
+        if (note.find("was not checked") == note.npos) all += note + "\n";
+    }
     return all;
+}
+
+TEST(Config, RecordsThatWereNotCheckedSayIt) {
+    const std::string yi = R"({"model_type": "Yi"})";
+    EXPECT_EQ(read(yi).notes,
+              std::vector<std::string>{"what is known of the model type \"Yi\" was not checked against the "
+                                       "model's own code"});
+    EXPECT_TRUE(read(R"({"model_type": "llama"})").notes.empty());
+    EXPECT_TRUE(read(R"({"model_type": "arctic", "num_hidden_layers": 2})").notes.empty());
 }
 
 TEST(Config, IgnoredKeysAreNamedWithWhatHoldsInstead) {

@@ -12,6 +12,8 @@ TEST(Config, ModelsWithoutRotationAreAnsweredWithTheirCommand) {
         {R"({"model_type": "t5", "d_model": 512, "num_heads": 8, "relative_attention_num_buckets": 32})", "",
          "`vkrope bias t5 --weights"},
         {R"({"model_type": "mt5"})", "", "--bidirectional"},
+        {R"({"model_type": "mistral_large4_text", "head_dim": 64})", "", "learned tensor"},
+        {R"({"model_type": "glm5_next_text", "qk_rope_head_dim": 64})", "", "its attention has no positions"},
         {R"({"model_type": "bloom", "hidden_size": 1024, "n_head": 16})", "", "`vkrope bias alibi --causal"},
         {R"({"model_type": "mpt", "d_model": 2048, "n_heads": 16, "attn_config": {"alibi": true, "rope": false}})", "",
          "`vkrope bias alibi"},

@@ -34,6 +34,7 @@ bool isKnown(const std::string& suffix) {
                             "attention.sliding_window",
                             "attention.sliding_window_pattern",
                             "attention.recurrent_layers",
+                            "attention.rope_pattern",
                             "attention.temperature_scale",
                             "attention.temperature_length",
                             "full_attention_interval",

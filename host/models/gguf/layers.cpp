@@ -69,14 +69,16 @@ size_t countLayers(const ArchitectureKeys& keys) {
 void stopLayers(const ArchitectureKeys& keys, const Architecture& architecture, ModelLayers* layers) {
     const size_t count = layers->size();
     const Value* heads = keys.list("attention.head_count_kv", count);
-    const bool has_linear = architecture.linear_layers;
+    const bool has_linear = architecture.linear_period != 0;
     const Value* linear = has_linear ? keys.list("attention.recurrent_layers", count) : nullptr;
+    const Value* pattern = architecture.rope_pattern ? keys.list("attention.rope_pattern", count) : nullptr;
     const bool planned = has_linear && linear == nullptr;
-    const uint32_t period = planned ? keys.count("full_attention_interval", kMaxLayers, 4) : 1;
+    const uint32_t period = planned ? keys.count("full_attention_interval", kMaxLayers, architecture.linear_period) : 1;
     for (size_t i = 0; i < count; ++i) {
         const bool attends = heads == nullptr || heads->numbers[i] != 0;
+        const bool turns = pattern == nullptr || pattern->numbers[i] != 0;
         const bool is_linear = linear != nullptr ? linear->numbers[i] != 0 : (i + 1) % period != 0;
-        (*layers)[i].rotates = (*layers)[i].rotates && attends && !is_linear;
+        (*layers)[i].rotates = (*layers)[i].rotates && attends && turns && !is_linear;
     }
 }
 

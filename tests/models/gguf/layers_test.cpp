@@ -88,6 +88,35 @@ TEST(GgufLayers, OfLinearAttentionDoNotRotate) {
     }
 }
 
+// Architectures of llama.cpp 0.5
+TEST(GgufLayers, OfMinimax01HaveAPeriodOfEight) {
+    File file = modelOf("minimax-01", 64);
+    file.u32("block_count", 16);
+    EXPECT_EQ(describe(file), "the frequencies are those of layers 7, 15; layers 0-6, 8-14 do not rotate");
+}
+
+TEST(GgufLayers, OfGraniteWithWindowsHaveAListOfThoseThatRotate) {
+    File file = modelOf("granite_swa", 64);
+    file.u32("block_count", 4).u32("attention.sliding_window", 4096);
+    file.list<uint8_t>("attention.sliding_window_pattern", 7, {0, 1, 1, 0});
+    file.list<uint32_t>("attention.rope_pattern", 4, {0, 1, 1, 1});
+    EXPECT_EQ(describe(file), "the frequencies are those of layers 1-3; layer 0 (full_attention) does not rotate");
+}
+
+TEST(GgufLayers, OfMapleRotateWhereTheySlide) {
+    File file = modelOf("maple", 64);
+    file.u32("block_count", 3).u32("attention.sliding_window", 128).f32("rope.freq_base_swa", 500);
+    file.list<uint8_t>("attention.sliding_window_pattern", 7, {1, 0, 1});
+    EXPECT_EQ(describe(file), "the frequencies are those of layers 0, 2 (sliding_attention); layer 1 (full_attention) "
+                              "does not rotate");
+    EXPECT_EQ(read(file).rule.base, 500);
+    File both = modelOf("spark2_5", 64);
+    both.u32("block_count", 2).u32("attention.sliding_window", 128).f32("rope.freq_base_swa", 500);
+    both.list<uint8_t>("attention.sliding_window_pattern", 7, {1, 0});
+    EXPECT_EQ(describe(both), "the frequencies are those of layer 1 (full_attention); layer 0 (sliding_attention) has "
+                              "others");
+}
+
 TEST(GgufLayers, WithoutHeadsOfKDoNotRotate) {
     File file = modelOf("lfm2", 64);
     file.u32("block_count", 4).list<uint32_t>("attention.head_count_kv", 4, {0, 0, 8, 0});

@@ -17,6 +17,8 @@ TEST(Gguf, RefusesArchitecturesByName) {
     EXPECT_EQ(refusal(modelOf("deepseek4", 64)),
               "the architecture 'deepseek4' is not read: its rotation is more than a base, a part of the head and "
               "factors");
+    EXPECT_EQ(refusal(modelOf("kimi-k3", 64)), "the architecture 'kimi-k3' has no rotary position encoding");
+    EXPECT_NE(refusal(modelOf("dots3note", 64)).find("the architecture 'dots3note' is not read"), std::string::npos);
     EXPECT_EQ(refusal(File("")), "the header has no 'general.architecture'");
     EXPECT_EQ(refusal(File(std::string(1000, 'a'))), "the header has no 'general.architecture'");
     EXPECT_EQ(refusal(File("\x1B[31m")), "the architecture '?[31m' is not one that is known");
