@@ -1,6 +1,5 @@
 #include "models/config.hpp"
 
-#include "models/grid.hpp"
 #include "models/text.hpp"
 
 #include <algorithm>
@@ -67,11 +66,6 @@ bool haveSameRotation(const ModelEncoding& a, const ModelEncoding& b) {
            a.rotary_begin == b.rotary_begin && a.pairing == b.pairing && a.axes == b.axes;
 }
 
-bool turns(const ModelEncoding& encoding, const std::string& type) {
-    return std::any_of(encoding.layers.begin(), encoding.layers.end(),
-                       [&](const ModelLayer& layer) { return layer.type == type && layer.rotates; });
-}
-
 // Types with rules of their own may rotate alike even so: OLMo 3's do where nothing is scaled.
 void findEqualTypes(const Source& source, const Layers& layers, ConfigRequest request, ModelEncoding* encoding) {
     constexpr size_t kMostTypes = 8;
@@ -89,7 +83,8 @@ void findEqualTypes(const Source& source, const Layers& layers, ConfigRequest re
             for (size_t i = 0; same && i < encoding->layers.size(); ++i)
                 encoding->layers[i].answered = encoding->layers[i].answered || other.layers[i].answered;
         } catch (const Refusal&) { // its layers do not rotate, or by what is refused
-            differ = differ || turns(*encoding, type);
+            const auto turns = [&](const ModelLayer& layer) { return layer.type == type && layer.rotates; };
+            differ = differ || std::any_of(encoding->layers.begin(), encoding->layers.end(), turns);
         }
     }
     encoding->types_differ = differ;
@@ -112,8 +107,8 @@ bool readConfig(const std::string& text, const ConfigRequest& request, ModelEnco
     *model = {};
     try {
         const Json config = parseConfig(text);
-        const std::optional<Grid> grid = findGrid(config, request.layer_type);
-        *model = grid ? readGrid(*grid, request) : readTextConfig(config, request);
+        const std::optional<ModelEncoding> on_a_grid = readGrid(config, request);
+        *model = on_a_grid ? *on_a_grid : readTextConfig(config, request);
         return true;
     } catch (const Refusal& refusal) {
         model->needs_layer = refusal.needs_layer;

@@ -1,4 +1,4 @@
-#include "models/grid.hpp"
+#include "models/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,13 @@ namespace {
 constexpr double kMaxCount = 1 << 30;
 constexpr double kTwoPi = 6.283185307179586477;
 
+struct Grid {
+    Json config;
+    std::string type;             // model_type or _class_name
+    const Tower* tower = nullptr; // one of the two is set
+    const DiffusersModel* diffusers = nullptr;
+};
+
 // How the frequencies of the axes are made.
 struct GridFrequencies {
     std::vector<uint32_t> dims;    // elements of each axis
@@ -21,8 +28,7 @@ struct GridFrequencies {
     bool round_robin = false;     // the pairs go to the axes round robin
 };
 
-// ---- What vision towers and models of diffusers share
-// -----------------------------------------------------------------
+// ---- What vision towers and models of diffusers share ---------------------------------------------------------------
 
 void checkGridRule(const Json& rule, const std::string& name, bool partial) {
     for (const auto& item : rule.items()) {
@@ -70,8 +76,7 @@ RopePairing pairingOf(Pairing pairing) {
     return pairing == Pairing::half ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
 }
 
-// ---- Models of diffusers
-// ----------------------------------------------------------------------------------------------
+// ---- Models of diffusers --------------------------------------------------------------------------------------------
 
 std::vector<uint32_t> readAxisDims(const Grid& grid, ModelEncoding* encoding) {
     const DiffusersModel& row = *grid.diffusers;
@@ -109,7 +114,7 @@ std::vector<double> readStretches(const Json& config) {
     bool fits = stretches.size() == 3;
     for (const double stretch : stretches) fits = fits && stretch >= 1e-6 && stretch <= 1e6;
     if (fits) return stretches;
-    refuse("the configuration's rope_scale is " + shown(*list) + "; it must be three numbers from 1e-06 to 1e+06");
+    refuseValue("rope_scale", *list, "three numbers from 1e-06 to 1e+06");
 }
 
 GridFrequencies readDiffusersModel(const Grid& grid, ModelEncoding* encoding) {
@@ -140,8 +145,7 @@ GridFrequencies readDiffusersModel(const Grid& grid, ModelEncoding* encoding) {
     return frequencies;
 }
 
-// ---- Vision towers
-// ----------------------------------------------------------------------------------------------------
+// ---- Vision towers --------------------------------------------------------------------------------------------------
 
 uint32_t readTowerHead(const Grid& grid) {
     const Json& config = grid.config;
@@ -200,7 +204,7 @@ void chooseTowerLayer(const Tower& tower, const std::string& wanted, ModelEncodi
 uint32_t readPrefix(const Grid& grid) {
     const double registers = readNumber(grid.config, "num_register_tokens", 0, 1e6, grid.tower->registers);
     if (registers == std::floor(registers)) return 1 + static_cast<uint32_t>(registers);
-    refuse("the configuration's num_register_tokens is " + shown(registers) + "; it must be a whole number");
+    refuseValue("num_register_tokens", registers, "a whole number");
 }
 
 std::vector<uint32_t> splitHead(const Tower& tower, const ModelEncoding& encoding) {
@@ -220,17 +224,6 @@ void checkHalfWidth(const Json& config, uint32_t width) {
     if (partial * width / heads * 2 == width) return;
     refuse("a partial_rotary_factor of " + shown(partial) + " of " + shown(heads) +
            " heads does not fill the width; half of the heads' number does");
-}
-
-void noteTower(const Tower& tower, std::vector<std::string>* notes) {
-    if (tower.from_one) notes->emplace_back("positions start at 1 in this model's image tower");
-    if (tower.patch_centres) notes->emplace_back("positions are the centres of patches, from -1 to 1 over the image");
-    if (tower.class_learned)
-        notes->emplace_back("the class token turns by angles that are learned, which are left to the caller");
-    if (tower.object_queries)
-        notes->emplace_back("num_queries tokens more come first in the last num_blocks layers, and do not rotate");
-    if (tower.whole_width)
-        notes->emplace_back("the whole width turns as one head, before the model's own code splits it into heads");
 }
 
 void dropKey(Grid* grid, const char* key, std::vector<std::string>* notes) {
@@ -284,12 +277,11 @@ GridFrequencies readTower(Grid grid, const std::string& layer_type, ModelEncodin
     if (tower.class_learned) encoding->skip_first = 1;
     encoding->skip_last = tower.class_last ? 1 : 0;
     encoding->chunk_dim = tower.chunked ? frequencies.dims[0] : 0;
-    noteTower(tower, &encoding->notes);
+    encoding->notes.insert(encoding->notes.end(), tower.notes.begin(), tower.notes.end());
     return frequencies;
 }
 
-// ---- The parts of a configuration
-// -------------------------------------------------------------------------------------
+// ---- The parts of a configuration -----------------------------------------------------------------------------------
 
 // Older files have the whole model's type in the vision part too.
 bool isVisionPart(const Json& config) {
@@ -376,8 +368,7 @@ void makeGridFrequencies(const GridFrequencies& wanted, ModelEncoding* encoding)
     }
 }
 
-} // namespace
-
+// Finds the part that the layer type asks for.
 std::optional<Grid> findGrid(const Json& config, const std::string& layer_type) {
     if (config.contains("_class_name") && !config.contains("model_type")) return openDiffusersGrid(config, layer_type);
     const std::string type = readText(config, "model_type");
@@ -389,7 +380,12 @@ std::optional<Grid> findGrid(const Json& config, const std::string& layer_type) 
     return grid;
 }
 
-ModelEncoding readGrid(const Grid& grid, const ConfigRequest& request) {
+} // namespace
+
+std::optional<ModelEncoding> readGrid(const Json& config, const ConfigRequest& request) {
+    const std::optional<Grid> found = findGrid(config, request.layer_type);
+    if (!found) return std::nullopt;
+    const Grid& grid = *found;
     ModelEncoding encoding;
     encoding.model_type = grid.type;
     encoding.on_a_grid = true;

@@ -46,8 +46,7 @@ void notePartial(const Layer& layer, double given, ModelEncoding* encoding) {
                               shown(given) + " is ignored, because its own code does not read it there");
 }
 
-// ---- The axis of each pair
-// --------------------------------------------------------------------------------------------
+// ---- The axis of each pair ------------------------------------------------------------------------------------------
 
 constexpr size_t kAxisCount = 3; // t, h, w
 constexpr double kMostPairs = ROPE_MAX_PAIRS;
@@ -62,8 +61,7 @@ Sections readSections(const Json& list) {
         sections.push_back(static_cast<uint32_t>(pairs));
     }
     if (sections.size() == kAxisCount && list.size() == kAxisCount) return sections;
-    refuse("the configuration's mrope_section is " + shown(list) +
-           "; it must be three counts of pairs, as a rule those of t, h and w");
+    refuseValue("mrope_section", list, "three counts of pairs, as a rule those of t, h and w");
 }
 
 // The configuration's mrope_section, or null.

@@ -2,6 +2,7 @@
 // named.
 #include "models/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace rope {
@@ -51,14 +52,16 @@ void ignore(Source* source, Json* object, const char* key, IgnoredKey::Means mea
 }
 
 bool isNested(const Json& rules) {
-    for (const Json& value : rules) {
-        if (value.is_object()) return true;
-    }
-    return false;
+    return std::any_of(rules.begin(), rules.end(), [](const Json& value) { return value.is_object(); });
 }
 
-bool hasRules(const Json& config) {
-    return findKey(config, "rope_parameters") != nullptr || findKey(config, "rope_scaling") != nullptr;
+// Finds the rules under either name. *key is the one that they stand under.
+const Json* findRulesKey(const Json& config, const char** key) {
+    for (const char* name : {"rope_parameters", "rope_scaling"}) {
+        *key = name;
+        if (const Json* found = findKey(config, name)) return found;
+    }
+    return nullptr;
 }
 
 // Takes a rule out, or keys in it.
@@ -95,8 +98,9 @@ void dropKeys(Source* source) {
             ignore(source, config, alias.key, alias.means);
     }
     for (const char* key : model.ignores) ignore(source, config, key, meansOf(key));
+    const char* rules_key = nullptr;
     for (const char* key : model.ignores_without_rule) {
-        if (!hasRules(*config)) ignore(source, config, key, meansOf(key));
+        if (findRulesKey(*config, &rules_key) == nullptr) ignore(source, config, key, meansOf(key));
     }
     dropOfRules(source, "rope_parameters");
     dropOfRules(source, "rope_scaling");
@@ -120,7 +124,7 @@ void renameKeys(Source* source) {
     checkKind(source->config, "layer_types", JsonKind::texts);
 }
 
-// ---- The rules -----------------------------------------------------------------------------------------------------
+// ---- The rules ------------------------------------------------------------------------------------------------------
 
 constexpr size_t kMostTypes = 64;
 
@@ -138,15 +142,6 @@ void checkRuleKinds(const Json& rule) {
         if (findKey(rule, key) != nullptr && rule[key] == "")
             refuse(std::string("the configuration's ") + key + " is empty; it must be a rule's name");
     }
-}
-
-// Finds the rules under either name. *key is the one that they stand under.
-const Json* findRulesKey(const Json& config, const char** key) {
-    for (const char* name : {"rope_parameters", "rope_scaling"}) {
-        *key = name;
-        if (const Json* found = findKey(config, name)) return found;
-    }
-    return nullptr;
 }
 
 void checkRules(const Source& source) {

@@ -8,8 +8,7 @@ namespace config {
 namespace {
 
 constexpr uint32_t kMaxLayers = 4096;
-constexpr const char *kFullType = "full_attention", *kSlidingType = "sliding_attention",
-                     *kLinearType = "linear_attention", *kConvType = "conv";
+constexpr const char *kLinearType = "linear_attention", *kConvType = "conv";
 
 // Returns a type's own list in the place of layer_types; null: it has none.
 const Json* findOwnList(const Source& source) {
@@ -33,10 +32,8 @@ void checkLayerList(const Source& source, const char* key, uint32_t layers) {
     if (list == nullptr) return;
     const bool counted =
         findKey(source.config, "layer_types") != nullptr || findKey(source.config, "num_hidden_layers") != nullptr;
-    if (source.known ? !source.reads("layer_rope_theta") : !counted) {
-        refuse(std::string("the configuration's ") + key + " is " + shown(*list) + "; it must be a number" +
-               (source.known ? "" : ", or a list beside num_hidden_layers"));
-    }
+    if (source.known ? !source.reads("layer_rope_theta") : !counted)
+        refuseValue(key, *list, source.known ? "a number" : "a number, or a list beside num_hidden_layers");
     if (list->empty() || list->size() < layers) refuseCount(key, list->size(), "numbers", layers);
 }
 
@@ -108,8 +105,7 @@ uint32_t readPeriod(const Source& source) {
     const std::string word = pattern->get<std::string>();
     if (word.size() > 1 && word.find('G') == word.size() - 1 && word.find_first_not_of("LG") == word.npos)
         return static_cast<uint32_t>(word.size());
-    refuse(std::string("the configuration's ") + model.period_key + " is " + shown(*pattern) +
-           "; it must be a number, or letters L with a G at their end");
+    refuseValue(model.period_key, *pattern, "a number, or letters L with a G at their end");
 }
 
 // The dense layers before mixtures of experts, whose period is counted by itself.
@@ -245,11 +241,10 @@ const Json* findLayerList(const Source& source, const char* key) {
 }
 
 bool haveSameNumbers(const Source& source, size_t a, size_t b) {
-    for (const LayerKey& key : kLayerKeys) {
+    return std::all_of(std::begin(kLayerKeys), std::end(kLayerKeys), [&](const LayerKey& key) {
         const Json* list = findLayerList(source, key.list);
-        if (list != nullptr && (*list)[a] != (*list)[b]) return false;
-    }
-    return true;
+        return list == nullptr || (*list)[a] == (*list)[b];
+    });
 }
 
 bool typeRotates(const Source& source, const std::string& type) {

@@ -8,7 +8,6 @@ namespace config {
 namespace {
 
 constexpr size_t kMostTypes = 64;
-constexpr const char *kFullType = "full_attention", *kSlidingType = "sliding_attention";
 
 using Names = std::vector<std::string>;
 
@@ -50,9 +49,8 @@ void checkTypeNames(const Source& source) {
     const Json* types = findKey(source.config, "layer_types");
     if (types == nullptr || !source.known || source.model->own_code) return;
     Names known = listRuledTypes(source);
-    if (!source.layersDiffer() || source.secondTypeIsScaled()) {
+    if (!source.layersDiffer() || source.secondTypeIsScaled())
         for (const char* name : layerTypeNames()) addOnce(&known, name);
-    }
     for (const Json& type : *types) {
         if (hasName(known, type.get<std::string>())) continue;
         refuse("the configuration's layer_types has " + shown(type) + ", which the model type " + shown(source.type) +
@@ -60,24 +58,20 @@ void checkTypeNames(const Source& source) {
     }
 }
 
+bool any(const Layers& layers, const std::function<bool(const ModelLayer&)>& is) {
+    return std::any_of(layers.all.begin(), layers.all.end(), is);
+}
+
 // A type rotates where one of its layers does.
 bool rotates(const Source& source, const Layers& layers, const std::string& type) {
-    bool any = false, known = false;
-    for (const ModelLayer& layer : layers.all) {
-        known = known || layer.type == type;
-        any = any || (layer.type == type && layer.rotates);
-    }
-    return known ? any : typeRotates(source, type);
+    if (!any(layers, [&](const ModelLayer& layer) { return layer.type == type; })) return typeRotates(source, type);
+    return any(layers, [&](const ModelLayer& layer) { return layer.type == type && layer.rotates; });
 }
 
 // A class may have a type of which this model has no layer.
 bool occurs(const Layers& layers, const std::string& type) {
-    bool typed = false;
-    for (const ModelLayer& layer : layers.all) {
-        if (layer.type == type) return true;
-        typed = typed || !layer.type.empty();
-    }
-    return !typed;
+    return any(layers, [&](const ModelLayer& layer) { return layer.type == type; }) ||
+           !any(layers, [](const ModelLayer& layer) { return !layer.type.empty(); });
 }
 
 std::string chooseName(const Source& source, const Layers& layers, const std::string& wanted) {
@@ -106,9 +100,8 @@ std::string chooseName(const Source& source, const Layers& layers, const std::st
 
 void checkOneLayer(const ConfigRequest& request, const Source& source, const Layers& layers) {
     if (!layers.all.empty()) return checkLayerNumber(*request.layer, request.layer_type, layers.all);
-    if (layers.types.size() >= 2) {
+    if (layers.types.size() >= 2)
         refuse("the configuration does not say which of its layers are of which type: " + listed(layers.types));
-    }
     refuse(findKey(source.config, "num_hidden_layers") != nullptr
                ? "only some layers of the model type " + shown(source.type) +
                      " rotate, and the configuration has no list of layers, as layer_types is one, that says which"

@@ -34,17 +34,18 @@ const RuleName kRuleNames[] = {
 
 const std::string& keyOfRules(const Layer& layer) { return layer.source.rules.key; }
 
+[[noreturn]] void refuseRule(const Layer& layer, const std::string& what) {
+    refuse("the configuration's " + keyOfRules(layer) + what);
+}
+
 std::string readRuleName(const Layer& layer) {
     const std::string older = readText(layer.rule, "type"), newer = readText(layer.rule, "rope_type");
     // Older files call the default rule with an mrope_section "mrope"; some files have both names.
-    if (!older.empty() && !newer.empty() && older != newer && !(older == "mrope" && newer == "default")) {
-        refuse("the configuration's " + keyOfRules(layer) + " has type " + shown(older) + " and rope_type " +
-               shown(newer) + "; they must agree");
-    }
+    if (!older.empty() && !newer.empty() && older != newer && !(older == "mrope" && newer == "default"))
+        refuseRule(layer, " has type " + shown(older) + " and rope_type " + shown(newer) + "; they must agree");
     const std::string name = !newer.empty() ? newer : older;
-    if (name.empty() && findKey(layer.rule, "factor") != nullptr) {
-        refuse("the configuration's " + keyOfRules(layer) + " has a factor and no rope_type; 'linear' would take one");
-    }
+    if (name.empty() && findKey(layer.rule, "factor") != nullptr)
+        refuseRule(layer, " has a factor and no rope_type; 'linear' would take one");
     if (layer.model().longrope_alone && (name == "su" || name == "yarn")) return "longrope";
     return name.empty() ? "default" : name;
 }
@@ -76,8 +77,8 @@ RopeRuleKind readRuleKind(const Layer& layer) {
         }
         for (const auto& item : layer.rule.items()) {
             if (isOff(item.value()) || mayHaveKey(layer, known, item.key())) continue;
-            refuse("the configuration's " + keyOfRules(layer) + " has the key " + shown(item.key()) +
-                   ", which the rule '" + known.name + "' does not take");
+            refuseRule(layer,
+                       " has the key " + shown(item.key()) + ", which the rule '" + known.name + "' does not take");
         }
         return known.kind;
     }
@@ -86,8 +87,7 @@ RopeRuleKind readRuleKind(const Layer& layer) {
 }
 
 [[noreturn]] void refuseMissing(const Layer& layer, RopeRuleKind kind, const char* key) {
-    refuse("the configuration's " + keyOfRules(layer) + " has the rule '" + ropeRuleName(kind) + "' without its " +
-           key);
+    refuseRule(layer, std::string(" has the rule '") + ropeRuleName(kind) + "' without its " + key);
 }
 
 double readRequired(const Layer& layer, RopeRuleKind kind, const char* key) {
@@ -95,8 +95,7 @@ double readRequired(const Layer& layer, RopeRuleKind kind, const char* key) {
     return readNumber(layer.rule, key, 1e-6, 1e6, 0);
 }
 
-// ---- Numbers that may stand at the top of a configuration, in its rule, or in a record
-// -------------------------------
+// ---- Numbers that may stand at the top of a configuration, in its rule, or in a record ------------------------------
 
 // `outer` stands at the top of the configuration, `inner` in the rule; NaN: absent. The inner value goes first where
 // the rule is nested, or the class's own. Else the two must agree.
@@ -148,15 +147,13 @@ double readOriginalLength(const Layer& layer) {
     return chooseOuterOrInner(layer, key, outer, inner, positions);
 }
 
-// ---- What each rule takes
-// --------------------------------------------------------------------------------------------
+// ---- What each rule takes -------------------------------------------------------------------------------------------
 
 void readFactor(const Layer& layer, RopeRule* rule) {
     const bool longrope = rule->kind == ROPE_RULE_LONGROPE;
     const double factor = rule->factor = readNumber(layer.rule, "factor", 1e-6, 1e6, 0);
-    if (rule->kind == ROPE_RULE_DEFAULT && factor != 0 && factor != 1) {
-        refuse("the configuration's " + keyOfRules(layer) + " has a factor, which the rule 'default' does not take");
-    }
+    if (rule->kind == ROPE_RULE_DEFAULT && factor != 0 && factor != 1)
+        refuseRule(layer, " has a factor, which the rule 'default' does not take");
     if (factor == 0 && (longrope || (rule->kind == ROPE_RULE_YARN && layer.rule.contains("factor"))))
         rule->factor = readPositions(layer) / rule->original_length; // a 0 is refused below, or by the rule
     if (rule->factor == 0 && longrope && !layer.source.reads("short_mscale") &&
@@ -237,8 +234,7 @@ void readSteppedNtk(const Layer& layer, double length, RopeRule* rule) {
     rule->factor = 2 * times - 1;
 }
 
-// ---- What is scaled beside the rotation
-// --------------------------------------------------------------------------------
+// ---- What is scaled beside the rotation -----------------------------------------------------------------------------
 
 constexpr double kMostPositions = 1 << 30;
 constexpr const char* kTuning = "attn_temperature_tuning";
@@ -255,7 +251,7 @@ QueryScaling readBeta(const Layer& layer) {
 QueryScaling readTuning(const Layer& layer, const ModelEncoding& encoding) {
     const Json* tuning = findKey(layer.config(), kTuning);
     if (tuning != nullptr && !tuning->is_boolean() && !tuning->is_number())
-        refuse(std::string("the configuration's ") + kTuning + " is " + shown(*tuning) + "; it must be true or false");
+        refuseValue(kTuning, *tuning, "true or false");
     const bool on = tuning == nullptr || (tuning->is_boolean() ? tuning->get<bool>() : *tuning != 0);
     if (!on || nameStillLayers(encoding.layers).empty()) return {};
     return {readNumber(layer.config(), "attn_scale", -1e6, 1e6, 0.1),

@@ -1,5 +1,7 @@
 #include "models/text.hpp"
 
+#include <algorithm>
+
 namespace rope {
 namespace config {
 namespace {
@@ -55,19 +57,14 @@ void enterParts(bool sound, Source* source) {
 }
 
 bool isNullAt(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_null();
+    return object.is_object() && object.value(key, Json(0)).is_null();
 }
 
 // True if the base is null, of all layers or of a type's. Other types' code takes a null for a key that is absent.
 bool hasNullBase(const Json& config) {
-    const auto rules = config.find("rope_parameters");
-    if (isNullAt(config, "rope_theta") || isNullAt(config, "rope_parameters")) return true;
-    if (rules == config.end() || !rules->is_object()) return false;
-    for (const auto& rule : *rules) {
-        if (rule.is_object() && isNullAt(rule, "rope_theta")) return true;
-    }
-    return isNullAt(*rules, "rope_theta");
+    const Json rules = config.value("rope_parameters", Json::object());
+    return isNullAt(config, "rope_theta") || rules.is_null() || isNullAt(rules, "rope_theta") ||
+           std::any_of(rules.begin(), rules.end(), [](const Json& rule) { return isNullAt(rule, "rope_theta"); });
 }
 
 // Some models of a type have no rotation, or one that is not read, though others of the type have one.
@@ -178,12 +175,6 @@ bool isRead(const Source& source, const std::string& key) {
            source.reads(key.c_str());
 }
 
-// OpenAI publish gpt-oss with a configuration of their own, beside that for Transformers.
-bool isOpenAisOwn(const Json& config) {
-    return config.contains("rope_scaling_factor") && config.contains("rope_ntk_alpha") &&
-           config.contains("rope_ntk_beta") && config.contains("initial_context_length");
-}
-
 // Refuses a key about rotation that is not read, and one of another kind than it is read as, even where the model would
 // not read it. A configuration's many other keys pass.
 void checkKeys(const Source& source) {
@@ -201,7 +192,9 @@ void checkKeys(const Source& source) {
     checkKinds(config, {"layer_rope_theta", "partial_rotary_factors"}, JsonKind::numbers);
     checkKinds(config, {"layer_types"}, JsonKind::texts);
     checkKinds(config, {"attn_config", "rope_parameters", "rope_scaling"}, JsonKind::object);
-    if (isOpenAisOwn(config))
+    // OpenAI publish gpt-oss with a configuration of their own, beside that for Transformers.
+    if (config.contains("rope_scaling_factor") && config.contains("rope_ntk_alpha") &&
+        config.contains("rope_ntk_beta") && config.contains("initial_context_length"))
         refuse(
             "the configuration is OpenAI's own of gpt-oss, with rope_ntk_alpha and rope_ntk_beta, which is not read; "
             "the config.json of the model_type gpt_oss, which Hugging Face has of the same model, is");
@@ -219,12 +212,6 @@ void checkKeys(const Source& source) {
                "; a rope_scaling would name the rule");
 }
 
-Model typeThatIsNotKnown() {
-    Model model;
-    model.base = 0;
-    return model;
-}
-
 } // namespace
 
 bool isAboutRotation(const std::string& key) {
@@ -236,7 +223,11 @@ bool isAboutRotation(const std::string& key) {
 }
 
 Source openSource(const Json& config, bool sound) {
-    static const Model kNotKnown = typeThatIsNotKnown();
+    static const Model kNotKnown = [] { // it has no base
+        Model model;
+        model.base = 0;
+        return model;
+    }();
     Source source;
     source.config = config;
     source.type = readText(config, "model_type");

@@ -6,6 +6,8 @@
 #include "models/models.hpp"
 #include "models/values.hpp"
 
+#include <optional>
+
 namespace rope {
 namespace config {
 
@@ -76,8 +78,7 @@ void findRules(Source* source);
 // known.
 void noteKeys(const Layer& layer, ModelEncoding* encoding);
 
-// ---- The layers: layer_list.cpp, layers.cpp
-// --------------------------------------------------------------------------
+// ---- The layers: layer_list.cpp, layers.cpp -------------------------------------------------------------------------
 
 // The layers, the types that they have, and whether these have rules of their own.
 struct Layers {
@@ -110,8 +111,7 @@ Layers readLayers(const Source& source);
 // Chooses the layer that the request asks for, or the one that is usual. Sets the encoding's members about layers.
 Layer chooseLayer(const ConfigRequest& request, const Source& source, const Layers& layers, ModelEncoding* encoding);
 
-// ---- The rule, its numbers, and what is scaled beside the rotation: rule.cpp
-// -----------------------------------------
+// ---- The rule, its numbers, and what is scaled beside the rotation: rule.cpp ----------------------------------------
 
 constexpr double kMaxBase = 1.8e19;
 
@@ -135,8 +135,7 @@ void readQueryScaling(const Layer& layer, ModelEncoding* encoding);
 // Adds a note if the model's own code multiplies its softmax scale too, or by logn beyond a length.
 void noteSoftmaxScale(const Layer& layer, double length, ModelEncoding* encoding);
 
-// ---- The head: head.cpp
-// ----------------------------------------------------------------------------------------------
+// ---- The head: head.cpp ---------------------------------------------------------------------------------------------
 
 // Each takes what those above it have found. findRotaryDim adds a note where the configuration has another part.
 uint32_t readHeadDim(const Layer& layer);
@@ -145,6 +144,13 @@ readNopeDim(const Layer& layer); // of the elements before q_pe and k_pe; 0 wher
 void findRotaryDim(const Layer& layer, ModelEncoding* encoding);
 void findPairing(const Layer& layer, ModelEncoding* encoding);
 void findAxes(const Layer& layer, ModelEncoding* encoding); // leaves the axes empty where the positions have one
+
+// ---- Models whose tokens lie on a grid: grid.cpp
+// ---------------------------------------------------------------------
+
+// Reads a vision tower, alone or as a vision_config, or a model of diffusers. Nothing: the configuration is a text
+// model's.
+std::optional<ModelEncoding> readGrid(const Json& config, const ConfigRequest& request);
 
 } // namespace config
 } // namespace rope

@@ -25,13 +25,9 @@ const Json* findKey(const Json& object, const char* key) {
     return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-namespace {
-
-[[noreturn]] void refuseValue(const char* key, const Json& value, const std::string& wanted) {
+void refuseValue(const char* key, const Json& value, const std::string& wanted) {
     refuse(std::string("the configuration's ") + key + " is " + shown(value) + "; it must be " + wanted);
 }
-
-} // namespace
 
 double readNumber(const Json& object, const char* key, double low, double high, double otherwise) {
     const Json* found = findKey(object, key);
@@ -85,51 +81,34 @@ bool readBool(const Json& object, const char* key, bool otherwise) {
     return found->get<bool>();
 }
 
-namespace {
-
-bool isOf(const Json& value, JsonKind kind) {
-    const auto all = [&](bool (*fits)(const Json&)) {
-        return value.is_array() && std::all_of(value.begin(), value.end(), fits);
-    };
-    switch (kind) {
-    case JsonKind::number:
-        return value.is_number();
-    case JsonKind::text:
-        return value.is_string();
-    case JsonKind::boolean:
-        return value.is_boolean();
-    case JsonKind::object:
-        return value.is_object();
-    case JsonKind::numbers:
-        return all([](const Json& item) { return item.is_number(); });
-    case JsonKind::booleans:
-        return all([](const Json& item) { return item.is_boolean() || item == 0 || item == 1; });
-    case JsonKind::texts:
-        return all([](const Json& item) { return item.is_string(); });
-    }
-    return false;
-}
-
-} // namespace
-
 void checkKind(const Json& object, const char* key, JsonKind kind) {
-    constexpr const char* kKinds[] = {"a number",
-                                      "a name in quotes",
-                                      "true or false",
-                                      "an object in braces",
-                                      "a list of numbers",
-                                      "a list of 1 and 0, one per layer",
-                                      "a list of names in quotes"};
+    struct Kind {
+        const char* name;
+        bool (*fits)(const Json&);
+        bool is_list = false;
+    };
+    static const Kind kKinds[] = {
+        {"a number", [](const Json& value) { return value.is_number(); }},
+        {"a name in quotes", [](const Json& value) { return value.is_string(); }},
+        {"true or false", [](const Json& value) { return value.is_boolean(); }},
+        {"an object in braces", [](const Json& value) { return value.is_object(); }},
+        {"a list of numbers", [](const Json& item) { return item.is_number(); }, true},
+        {"a list of 1 and 0, one per layer",
+         [](const Json& item) { return item.is_boolean() || item == 0 || item == 1; }, true},
+        {"a list of names in quotes", [](const Json& item) { return item.is_string(); }, true}};
     const Json* found = findKey(object, key);
-    if (found != nullptr && !isOf(*found, kind)) refuseValue(key, *found, kKinds[static_cast<int>(kind)]);
+    const Kind& wanted = kKinds[static_cast<int>(kind)];
+    if (found == nullptr) return;
+    const bool fits = wanted.is_list ? found->is_array() && std::all_of(found->begin(), found->end(), wanted.fits)
+                                     : wanted.fits(*found);
+    if (!fits) refuseValue(key, *found, wanted.name);
 }
 
 void checkKinds(const Json& object, Keys keys, JsonKind kind) {
     for (const char* key : keys) checkKind(object, key, kind);
 }
 
-// ---- A configuration's text as JSON
-// ------------------------------------------------------------------------------------
+// ---- A configuration's text as JSON ---------------------------------------------------------------------------------
 namespace {
 
 constexpr size_t kMaxDepth = 32;       // values are copied, compared and printed by recursion

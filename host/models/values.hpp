@@ -12,7 +12,6 @@ namespace config {
 
 using Json = nlohmann::json;
 using Keys = std::initializer_list<const char*>;
-using rope::isOneOf;
 
 // Parses a text as one object. An object with the same key twice is refused, and one that is too deep or too long.
 Json parseConfig(const std::string& text);
@@ -22,6 +21,9 @@ Json parsed(const char* object);
 
 // The value as a sentence may contain it: cut after 45 bytes.
 std::string shown(const Json& value);
+
+// Begins the sentence with the key and its value; `wanted` is what it must be.
+[[noreturn]] void refuseValue(const char* key, const Json& value, const std::string& wanted);
 
 bool isOff(const Json& value); // null or false, which mean the same as an absent key
 

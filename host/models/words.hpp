@@ -9,6 +9,8 @@
 
 namespace rope {
 
+constexpr const char *kFullType = "full_attention", *kSlidingType = "sliding_attention";
+
 // How the readers of this folder refuse: they throw, and readConfig and parseGguf catch.
 struct Refusal {
     std::string sentence;

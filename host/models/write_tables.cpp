@@ -120,15 +120,12 @@ class Writer {
     // Groups of types that have the same thing in the place of a rotation become texts by type.
     void spreadGroups(const char* section) {
         Json spread = Json::object();
-        for (const Json& group : json_[section]) {
-            where_ = {section};
-            if (group.size() != 2 || !group.contains("has") || !group.contains("types"))
-                fail("has groups of has and types");
-            for (const Json& type : group["types"]) {
+        for (const auto& group : json_[section].items()) {
+            for (const Json& type : group.value()) {
                 where_ = {section, type.dump()};
                 text(type);
                 if (spread.contains(std::string(type))) fail("is there twice");
-                spread[std::string(type)] = group["has"];
+                spread[std::string(type)] = group.key();
             }
         }
         json_[section] = spread;

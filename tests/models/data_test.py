@@ -25,7 +25,7 @@ FAULTS = [("text.json", '"llama": {', '"llama": {"hiden_size": 4096, ', "hiden_s
           ("text.json", '"llama": {', '"llama": {"like": "solar", ', "like", "which is like this record"),
           ("text.json", '"mixtral": {', '"llama": {', "llama", "is there twice"),
           ("text.json", '"say": "the model\'s own code turns the first head alone"', '"sai": ""', "turns_first_head", "must have a `say`"),
-          ("text.json", '"instead": [', '"insted": [', "instead", "is missing"),
+          ("text.json", '"instead": {', '"insted": {', "instead", "is missing"),
           ("vision.json", '"registers": 8', '"registers": -8', "registers", "is -8; it must be a whole number"),
           ("diffusers.json", '"dims": [64, 64]', '"dims": [64, "h"]', "dims", 'is "h"; it must be a whole number'),
           ("gguf.json", '"plan": "all"', '"plan": "some"', "plan", 'is "some"; it may be unsaid, all'),

@@ -78,7 +78,7 @@ def check_counts(counts, experiments):
 def main():
     data = {name: load(name) for name in ("text", "vision", "diffusers", "gguf")}
     names = {name for part in data.values() for key in ("types", "never", "wholes") for name in part.get(key, {})}
-    names |= {name for group in data["text"]["instead"] for name in group["types"]}
+    names |= {name for group in data["text"]["instead"].values() for name in group}
     check_literals(names)
     check_alone(data["text"]["types"])
     keys = json.loads(read("tests", "data", "keys.json"))

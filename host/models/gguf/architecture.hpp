@@ -7,8 +7,7 @@
 namespace rope {
 namespace gguf {
 
-// ---- The frequency rule, its numbers, and what is scaled beside the rotation: rule.cpp
-// -------------------------------
+// ---- The frequency rule, its numbers, and what is scaled beside the rotation: rule.cpp ------------------------------
 
 struct Scaling {
     std::string type;  // empty: none is named
@@ -28,8 +27,7 @@ RopeRule readGgufRule(const ArchitectureKeys& keys, const Architecture& architec
 // file has numbers of yarn that llama.cpp does not read.
 void readGgufScales(const ArchitectureKeys& keys, const Architecture& architecture, ModelEncoding* encoding);
 
-// ---- The layers: layers.cpp
-// ------------------------------------------------------------------------------------------
+// ---- The layers: layers.cpp -----------------------------------------------------------------------------------------
 
 struct LayerRotation {
     uint32_t head_dim = 0;

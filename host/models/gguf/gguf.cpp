@@ -38,12 +38,11 @@ void checkGgufModel(const ArchitectureKeys& keys, const Header& header, const Ar
     const double alpha = keys.number("rope.scaling.alpha", 0, 1e6, 0);
     const double blocks = keys.number("block_count", 0, 1e6, 0);
     if (architecture.finetuned_switches && finetuned == 0)
-        refuse("the key " + keys.name("rope.scaling.finetuned") + " switches the rotation off");
+        keys.refuse("rope.scaling.finetuned", "switches the rotation off");
     if (architecture.biases_at != 0 && blocks == architecture.biases_at) // llama.cpp too tells the model by its depth
         refuse("the model is Baichuan 13B, which has no rotary position encoding");
     if (alpha != 0 && !architecture.alpha)
-        refuse("the key " + keys.name("rope.scaling.alpha") + " is not read for the architecture " +
-               shown(architecture.name));
+        keys.refuse("rope.scaling.alpha", "is not read for the architecture " + shown(architecture.name));
     keys.checkUnknown();
 }
 
@@ -90,8 +89,7 @@ void setRotaryPart(const Architecture& architecture, const LayerRotation& layer,
     if (architecture.rotates_end) encoding->rotary_begin = encoding->head_dim - encoding->rotary_dim;
 }
 
-// ---- Axes
-// ------------------------------------------------------------------------------------------------------------
+// ---- Axes -----------------------------------------------------------------------------------------------------------
 
 using Sections = std::array<uint32_t, 4>; // pairs of t, h, w and a fourth axis
 
@@ -106,16 +104,15 @@ Sections readGgufSections(const ArchitectureKeys& keys, const Architecture& arch
         if (fits) sections[i] = static_cast<uint32_t>(pairs);
         any = any || pairs != 0;
     }
-    if (!fits) refuse("the key " + keys.name(kSections) + " must be up to four counts of pairs");
+    if (!fits) keys.refuse(kSections, "must be up to four counts of pairs");
     const bool always = architecture.rotation == Rotation::axes || architecture.rotation == Rotation::axes_round_robin;
     if (always && !any) {
         refuse("the architecture " + shown(architecture.name) + " has positions of several axes, and the header no " +
                keys.name(kSections));
     }
     if (any && !always && !architecture.sections)
-        refuse("the key " + keys.name(kSections) +
-               " asks for positions of several axes, which are not read for the architecture " +
-               shown(architecture.name));
+        keys.refuse(kSections, "asks for positions of several axes, which are not read for the architecture " +
+                                   shown(architecture.name));
     return sections;
 }
 
@@ -128,12 +125,9 @@ void setGgufAxes(const ArchitectureKeys& keys, const Architecture& architecture,
     for (const uint32_t section : sections) sum += section;
     if (sum == 0) return;
     const bool round_robin = architecture.rotation == Rotation::axes_round_robin, fourth = sections[3] != 0;
-    if (round_robin && fourth)
-        refuse("the key " + keys.name(kSections) + " has pairs of a fourth axis, and three take turns");
-    if (sum != pairs) {
-        refuse("the key " + keys.name(kSections) + " is of " + std::to_string(sum) + " pairs, but " +
-               std::to_string(pairs) + " turn");
-    }
+    if (round_robin && fourth) keys.refuse(kSections, "has pairs of a fourth axis, and three take turns");
+    if (sum != pairs)
+        keys.refuse(kSections, "is of " + std::to_string(sum) + " pairs, but " + std::to_string(pairs) + " turn");
     encoding->axes.resize(pairs);
     encoding->axis_names = {"t", "h", "w"};
     if (fourth) encoding->axis_names.emplace_back("e");
@@ -144,8 +138,7 @@ void setGgufAxes(const ArchitectureKeys& keys, const Architecture& architecture,
         refuse(reason.text);
 }
 
-// ---- Frequencies
-// -----------------------------------------------------------------------------------------------------
+// ---- Frequencies ----------------------------------------------------------------------------------------------------
 
 // A file has either one list of factors, or one list for each length of context.
 void readFactors(Cursor* file, const Header& header, ModelEncoding* encoding) {

@@ -22,41 +22,19 @@ constexpr uint32_t kTensorF32 = 0, kTensorF16 = 1;
 // The keys that are read, without the architecture and the dot before them. Other keys that begin with "rope." are kept
 // too, to be refused by name.
 bool isKnown(const std::string& suffix) {
-    return isOneOf(suffix, {"rope.",
-                            "context_length",
-                            "embedding_length",
-                            "block_count",
-                            "attention.head_count",
-                            "attention.head_count_kv",
-                            "attention.key_length",
-                            "attention.key_length_mla",
-                            "attention.key_length_swa",
-                            "attention.sliding_window",
-                            "attention.sliding_window_pattern",
-                            "attention.recurrent_layers",
-                            "attention.rope_pattern",
-                            "attention.temperature_scale",
-                            "attention.temperature_length",
-                            "full_attention_interval",
-                            "nextn_predict_layers",
-                            "leading_dense_block_count",
-                            "rope.freq_base",
-                            "rope.freq_base_swa",
-                            "rope.dimension_count",
-                            "rope.dimension_count_swa",
-                            "rope.dimension_sections",
-                            "rope.scale_linear",
-                            "rope.scaling.type",
-                            "rope.scaling.factor",
-                            "rope.scaling.alpha",
-                            "rope.scaling.attn_factor",
-                            "rope.scaling.original_context_length",
-                            "rope.scaling.finetuned",
-                            "rope.scaling.yarn_log_multiplier",
-                            "rope.scaling.yarn_ext_factor",
-                            "rope.scaling.yarn_attn_factor",
-                            "rope.scaling.yarn_beta_fast",
-                            "rope.scaling.yarn_beta_slow"});
+    const auto has = [&suffix](const std::string& prefix, std::initializer_list<const char*> words) {
+        return suffix.compare(0, prefix.size(), prefix) == 0 && isOneOf(suffix.c_str() + prefix.size(), words);
+    };
+    return has("attention.", {"head_count", "head_count_kv", "key_length", "key_length_mla", "key_length_swa",
+                              "sliding_window", "sliding_window_pattern", "recurrent_layers", "rope_pattern",
+                              "temperature_scale", "temperature_length"}) ||
+           has("rope.scaling.",
+               {"type", "factor", "alpha", "attn_factor", "original_context_length", "finetuned", "yarn_log_multiplier",
+                "yarn_ext_factor", "yarn_attn_factor", "yarn_beta_fast", "yarn_beta_slow"}) ||
+           has("rope.", {"freq_base", "freq_base_swa", "dimension_count", "dimension_count_swa", "dimension_sections",
+                         "scale_linear"}) ||
+           has("", {"context_length", "embedding_length", "block_count", "full_attention_interval",
+                    "nextn_predict_layers", "leading_dense_block_count"});
 }
 
 bool isKept(const std::string& key) {
@@ -235,8 +213,7 @@ std::string shown(double number) {
     return text;
 }
 
-// ---- The file, byte by byte
-// ------------------------------------------------------------------------------------------
+// ---- The file, byte by byte -----------------------------------------------------------------------------------------
 
 Cursor::Cursor(const GgufSource& source)
     : source_(source), window_(static_cast<size_t>(std::min<uint64_t>(source.size, 1 << 16))) {}
@@ -282,8 +259,7 @@ void Cursor::readAt(uint64_t offset, size_t count, uint8_t* to) {
     if (!source_.read(offset, count, to)) refuse("it cannot be read at byte " + std::to_string(offset));
 }
 
-// ---- Keys and tensors
-// ------------------------------------------------------------------------------------------------
+// ---- Keys and tensors -----------------------------------------------------------------------------------------------
 
 Header readHeader(Cursor* file) {
     Header header;
@@ -325,19 +301,20 @@ const Value* ArchitectureKeys::find(const char* suffix) const {
     return found == header_.values.end() ? nullptr : &found->second;
 }
 
+void ArchitectureKeys::refuse(const char* suffix, const std::string& what) const {
+    rope::refuse("the key " + name(suffix) + " " + what);
+}
+
 double ArchitectureKeys::number(const char* suffix, double low, double high, double otherwise) const {
     const Value* found = find(suffix);
     if (found == nullptr) return otherwise;
     const bool numeric = found->kind == Value::Kind::number || found->kind == Value::Kind::list;
-    if (!numeric || found->numbers.empty()) refuse("the key " + name(suffix) + " is no number");
+    if (!numeric || found->numbers.empty()) refuse(suffix, "is no number");
     for (const double number : found->numbers) {
-        if (!(number >= low && number <= high)) {
-            refuse("the key " + name(suffix) + " is " + shown(number) + "; it must be from " + shown(low) + " to " +
-                   shown(high));
-        }
+        if (!(number >= low && number <= high))
+            refuse(suffix, "is " + shown(number) + "; it must be from " + shown(low) + " to " + shown(high));
         if (number != found->numbers[0])
-            refuse("the key " + name(suffix) + " differs from layer to layer: " + shown(found->numbers[0]) + " and " +
-                   shown(number));
+            refuse(suffix, "differs from layer to layer: " + shown(found->numbers[0]) + " and " + shown(number));
     }
     return found->numbers[0];
 }
@@ -345,8 +322,7 @@ double ArchitectureKeys::number(const char* suffix, double low, double high, dou
 uint32_t ArchitectureKeys::count(const char* suffix, double high, uint32_t otherwise) const {
     if (find(suffix) == nullptr) return otherwise;
     const double number = this->number(suffix, 1, high, otherwise);
-    if (number != std::floor(number))
-        refuse("the key " + name(suffix) + " is " + shown(number) + "; it must be a whole number");
+    if (number != std::floor(number)) refuse(suffix, "is " + shown(number) + "; it must be a whole number");
     return static_cast<uint32_t>(number);
 }
 
@@ -354,14 +330,14 @@ const Value* ArchitectureKeys::list(const char* suffix, size_t layers) const {
     const Value* found = find(suffix);
     if (found == nullptr || found->kind != Value::Kind::list) return nullptr;
     if (found->numbers.size() >= layers) return found;
-    refuse("the key " + name(suffix) + " has " + std::to_string(found->numbers.size()) + " entries for " +
-           std::to_string(layers) + " layers");
+    refuse(suffix,
+           "has " + std::to_string(found->numbers.size()) + " entries for " + std::to_string(layers) + " layers");
 }
 
 void ArchitectureKeys::checkUnknown() const {
     for (const auto& entry : header_.values) {
         if (entry.first.compare(0, prefix_.size(), prefix_) == 0 && !isKnown(entry.first.substr(prefix_.size())))
-            refuse("the key " + shown(entry.first) + " is not one that is read");
+            rope::refuse("the key " + shown(entry.first) + " is not one that is read");
     }
 }
 

@@ -83,6 +83,9 @@ class ArchitectureKeys {
     // The whole key in quotes, for a sentence.
     std::string name(const char* suffix) const { return "'" + prefix_ + suffix + "'"; }
 
+    // Begins the sentence with the key.
+    [[noreturn]] void refuse(const char* suffix, const std::string& what) const;
+
     // A list must have the same number for each layer. Where the key is absent the last argument is returned.
     double number(const char* suffix, double low, double high, double otherwise) const;
     uint32_t count(const char* suffix, double high, uint32_t otherwise) const; // a whole number from 1 on

@@ -9,7 +9,6 @@ namespace rope {
 namespace gguf {
 namespace {
 
-constexpr const char *kFullType = "full_attention", *kSlidingType = "sliding_attention";
 constexpr const char* kPattern = "attention.sliding_window_pattern";
 constexpr double kMaxLayers = 65536;
 
@@ -59,8 +58,8 @@ size_t countLayers(const ArchitectureKeys& keys) {
         refuse("the keys " + keys.name(of_all) + " and " + keys.name(key) + " are " + shown(blocks) + " and " +
                shown(further) + "; they must be whole numbers");
     if (blocks != 0 && further >= blocks)
-        refuse("the key " + keys.name(key) + " is " + shown(further) + ", and " + keys.name(of_all) + " " +
-               shown(blocks) + "; some blocks are the model's own layers");
+        keys.refuse(key, "is " + shown(further) + ", and " + keys.name(of_all) + " " + shown(blocks) +
+                             "; some blocks are the model's own layers");
     return static_cast<size_t>(blocks != 0 ? blocks - further : 0);
 }
 
@@ -122,8 +121,7 @@ void checkRequest(const ArchitectureKeys& keys, const Architecture& architecture
     if (request.layer) checkLayerNumber(*request.layer, type, layers);
     if (architecture.sliding_layers) return;
     for (const char* key : {"rope.freq_base_swa", "rope.dimension_count_swa", "attention.key_length_swa"}) {
-        if (keys.find(key) != nullptr)
-            refuse("the key " + keys.name(key) + " is not read for the architecture " + shown(architecture.name));
+        if (keys.find(key) != nullptr) keys.refuse(key, "is not read for the architecture " + shown(architecture.name));
     }
     if (type == kSlidingType && !hasType(layers, kSlidingType))
         refuse("the architecture " + shown(architecture.name) + " has no layers of type sliding_attention");

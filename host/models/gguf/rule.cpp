@@ -21,8 +21,8 @@ std::string readScalingType(const ArchitectureKeys& keys) {
     const bool named = type->kind == Value::Kind::text;
     const std::string& text = type->text;
     if (named && isOneOf(text, {"none", "linear", "yarn", "longrope"})) return text;
-    refuse("the key " + keys.name(kType) + " is " + (named ? shown(text) : "no text") +
-           "; 'none', 'linear', 'yarn' and 'longrope' are read");
+    keys.refuse(kType,
+                "is " + (named ? shown(text) : "no text") + "; 'none', 'linear', 'yarn' and 'longrope' are read");
 }
 
 // Finds the scale on cos and sin (src/llama-context.cpp and rope_yarn in ggml/src/ggml-cpu/ops.cpp of llama.cpp).
@@ -34,10 +34,8 @@ double readYarnScale(const ArchitectureKeys& keys, const Architecture& architect
     const auto magnitude = [factor](double m) { return factor <= 1 ? 1 : 1 + 0.1 * m * std::log(factor); };
     double multiplier = keys.number(kLogMultiplier, 0, 1e3, 0);
     if (multiplier == 0) return magnitude(1);
-    if (architecture.log_multiplier == LogMultiplier::unread) {
-        refuse("the key " + keys.name(kLogMultiplier) + " is not read for the architecture " +
-               shown(architecture.name));
-    }
+    if (architecture.log_multiplier == LogMultiplier::unread)
+        keys.refuse(kLogMultiplier, "is not read for the architecture " + shown(architecture.name));
     if (architecture.log_multiplier == LogMultiplier::cancelled) return 1;
     if (architecture.log_multiplier == LogMultiplier::tenth)
         multiplier = static_cast<double>(static_cast<float>(multiplier) / 0.1f);
@@ -57,8 +55,8 @@ QueryScaling readQueryScaling(const ArchitectureKeys& keys, QueryScale how, cons
     scaling.interval = keys.count(by_context ? kContext : length, kMostPositions, 0);
     if (by_context) scaling.interval = keys.count(kOriginalLength, kMostPositions, scaling.interval);
     if (scaling.interval != 0) return scaling;
-    refuse("the key " + keys.name(kTemperature) + " needs " +
-           (by_context ? keys.name(kOriginalLength) + " or " + keys.name(kContext) : keys.name(length)));
+    keys.refuse(kTemperature, "needs " + (by_context ? keys.name(kOriginalLength) + " or " + keys.name(kContext)
+                                                     : keys.name(length)));
 }
 
 } // namespace
@@ -77,18 +75,15 @@ Scaling readScaling(const ArchitectureKeys& keys, const Architecture& architectu
     }
     if (scaling.factor == 0) scaling.factor = older;
     if (scaling.factor != 0 && scaling.factor < 1e-6)
-        refuse("the key " + keys.name(kFactor) + " is " + shown(scaling.factor) +
-               "; it must be from 1e-06 to 1000000, or 0 for none");
+        keys.refuse(kFactor, "is " + shown(scaling.factor) + "; it must be from 1e-06 to 1000000, or 0 for none");
     if (extrapolation > 0 && extrapolation != 1)
-        refuse("the key " + keys.name("rope.scaling.yarn_ext_factor") + " is " + shown(extrapolation) +
-               "; 0 and 1 are read");
+        keys.refuse("rope.scaling.yarn_ext_factor", "is " + shown(extrapolation) + "; 0 and 1 are read");
     scaling.yarn = extrapolation < 0 ? scaling.type == "yarn" : extrapolation == 1;
     // llama.cpp reads this key for Grok alone, and computes the factor anew for yarn, whatever the key says.
     if (unread != 1 && architecture.reads_yarn_factor && !scaling.yarn)
-        refuse("the key " + keys.name("rope.scaling.yarn_attn_factor") + " is " + shown(unread) +
-               " without yarn; only 1 is read");
+        keys.refuse("rope.scaling.yarn_attn_factor", "is " + shown(unread) + " without yarn; only 1 is read");
     if (scaling.type == "none" && (scaling.yarn || (scaling.factor != 0 && scaling.factor != 1)))
-        refuse("the key " + keys.name(kType) + " is 'none', and other keys scale");
+        keys.refuse(kType, "is 'none', and other keys scale");
     const bool takes_factor = scaling.yarn || scaling.type == "linear" || scaling.type == "yarn";
     if (scaling.factor == 0 && takes_factor && !scaling.type.empty())
         refuse("the scaling " + shown(scaling.type) + " has no " + keys.name(kFactor));
