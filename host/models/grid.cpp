@@ -31,11 +31,11 @@ struct GridFrequencies {
 // ---- What vision towers and models of diffusers share ---------------------------------------------------------------
 
 void checkGridRule(const Json& rule, const std::string& name, bool partial) {
-    for (const auto& item : rule.items()) {
-        const bool kind = isOneOf(item.key(), {"rope_type", "type"}) && item.value() == "default";
-        const bool whole = item.key() == "partial_rotary_factor" && (partial || item.value() == 1);
-        if (isOff(item.value()) || kind || whole || item.key() == "rope_theta") continue;
-        refuse("the configuration's " + name + " has the key " + shown(item.key()) + " of " + shown(item.value()) +
+    for (const auto& [key, value] : rule.items()) {
+        const bool kind = isOneOf(key, {"rope_type", "type"}) && (value == "default" || value == "axial");
+        const bool whole = key == "partial_rotary_factor" && (partial || value == 1);
+        if (isOff(value) || kind || whole || key == "rope_theta") continue;
+        refuse("the configuration's " + name + " has the key " + shown(key) + " of " + shown(value) +
                ", which its code does not take on a grid");
     }
 }
