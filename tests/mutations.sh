@@ -46,7 +46,7 @@ rows() {
     mutation memory_kept host/device/buffer.cpp 'DeviceOpen|Faults|Submission' \
         'vk.FreeMemory(device, allocation->memory, nullptr);' '(void)0;'
     mutation multiplier_of_mistral host/models/gguf/rule.cpp '^Gguf' \
-        'if (architecture != "mistral3") multiplier' 'multiplier'
+        'if (architecture.log_multiplier == LogMultiplier::tenth)' ''
     mutation bytes_behind_data host/program/files/npy.cpp '^Npy' \
         'if (there != header->data_bytes) {' 'if (there < header->data_bytes) {'
     mutation position_too_far host/python/vkrope/_arrays.py '^Python' \
