@@ -139,7 +139,7 @@ void checkRuleKinds(const Json& rule) {
     checkKinds(rule, {"mrope_section", "long_factor", "short_factor"}, JsonKind::numbers);
     for (const char* key : {"type", "rope_type"}) {
         checkKind(rule, key, JsonKind::text);
-        if (findKey(rule, key) != nullptr && rule[key] == "")
+        if (findKey(rule, key) != nullptr && rule[key].get_ref<const std::string&>().empty())
             refuse(std::string("the configuration's ") + key + " is empty; it must be a rule's name");
     }
 }

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 using Keys = std::initializer_list<const char*>;
 
 // Parses a text as one object. An object with the same key twice is refused, and one that is too deep or too long.
-Json parseConfig(const std::string& text);
+Json parseConfig(const std::string& given);
 
 // Parses an object of a record, which is JSON. No object is an empty one.
 Json parsed(const char* object);

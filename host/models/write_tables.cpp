@@ -177,7 +177,7 @@ class Writer {
     }
 
     std::string text(const Json& json) const {
-        if (!json.is_string() || json == "") fail("is " + json.dump() + "; it must be a text");
+        if (!json.is_string() || json.dump().size() == 2) fail("is " + json.dump() + "; it must be a text");
         return json.dump();
     }
 
