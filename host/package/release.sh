@@ -28,7 +28,7 @@ check_names() { # [TAG]
     heading=$(grep -m 1 '^## ' "$root/CHANGELOG.md")
     same CHANGELOG.md "$(cut -d ' ' -f 2 <<<"$heading")"
     same host/package/vcpkg/vcpkg.json "$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/host/package/vcpkg/vcpkg.json")"
-    if [ -f "$root/pyproject.toml" ] && ! grep -qxF 'input = "host/include/vkrope/rope.h"' "$root/pyproject.toml"; then
+    if ! grep -qxF 'input = "host/include/vkrope/rope.h"' "$root/pyproject.toml"; then
         same pyproject.toml "$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/pyproject.toml")"
     fi
     [ $# -gt 0 ] || return 0
@@ -66,11 +66,9 @@ tar -C "$build" --transform "s,^amalgamation,vkrope-$version," --sort=name --own
 } >"$folder/vkrope.wrap"
 
 # The wheel is built from the source archive, so the archive is known to build.
-if [ -f "$root/pyproject.toml" ]; then
-    python3 -m pip install --quiet --target "$build/python" 'build[virtualenv]'
-    PYTHONPATH=$build/python python3 -m build --outdir "$folder" "$root"
-    for file in "$folder/vkrope-$version.tar.gz" "$folder/vkrope-$version"-*.whl; do
-        [ -f "$file" ] || refuse "there is no $file: pyproject.toml is of another version than $version"
-    done
-fi
+python3 -m pip install --quiet --target "$build/python" 'build[virtualenv]'
+PYTHONPATH=$build/python python3 -m build --outdir "$folder" "$root"
+for file in "$folder/vkrope-$version.tar.gz" "$folder/vkrope-$version"-*.whl; do
+    [ -f "$file" ] || refuse "there is no $file: pyproject.toml is of another version than $version"
+done
 (cd "$folder" && sha256sum -- *vkrope* >SHA256SUMS && ls -l)

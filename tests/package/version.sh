@@ -48,5 +48,5 @@ spoiled CHANGELOG.md '0,/^## /s/^## [0-9.]*/## 77.0.0/'
 spoiled CHANGELOG.md '0,/^## /s/^\(## [0-9.]*\).*/\1 (unreleased)/' "the day of the release"
 spoiled host/package/vcpkg/vcpkg.json 's/"version": ".*"/"version": "77.0.0"/'
 spoiled host/include/vkrope/rope.h 's/^#define ROPE_VERSION_MAJOR .*/#define ROPE_VERSION_MAJOR 77/' CHANGELOG.md
-[ ! -f "$place/pyproject.toml" ] || spoiled pyproject.toml '/^input = /d'
+spoiled pyproject.toml '/^input = /d'
 exit $failed

@@ -147,8 +147,8 @@ def configs_are_told_what_was_not_read():
         write_config(**changes)
         said = run("frequencies", "--config", "config.json")[1]
         assert words in said and (said == "") == (words == ""), said
-    for config, command in [(dict(model_type="t5", d_model=512), "vkrope bias t5"),
-                            (dict(model_type="whisper"), "vkrope add-positions --table")]:
+    for config, command in [(dict(model_type="t5", d_model=512), "Device.bias('t5'"),
+                            (dict(model_type="whisper"), "Device.add(x, positions, table")]:
         with open("config.json", "w") as file:
             json.dump(config, file)
         expect_refusal(config["model_type"], ["frequencies", "--config", "config.json"], command, ["config.json"])
