@@ -380,8 +380,8 @@ row_ggml() {
     row "$title" ok "${note}all by vkrope; $(tail -n 1 "$work/ggml-cases.log"); the toy decoder's logits are within 1e-5; $(seconds_since "$start")"
 }
 
-# llama.cpp's own tests of what vkrope takes, six of its architectures, and a random model at far positions and with a cache
-# that is shifted, on the newer lavapipe where it can be had.
+# llama.cpp's own tests of what vkrope takes, on the newer lavapipe where it can be had; six of its architectures, and a random
+# model at far positions and with a cache that is shifted, on the system's: a newer one compiles attention for minutes.
 row_llama() {
     local bin=${VKROPE_LLAMA:-}/bin folder=$work/llama name json start title="llama.cpp v0.5.0" note="" type
     local -a runs=()
@@ -397,6 +397,7 @@ row_llama() {
             { row "$title" FAILED "$name: $folder/$name.log" && return; }
         note+="$name $(sed -n 's|^ *\([0-9]*\)/.* tests passed$|\1|p' "$folder/$name.log" | head -n 1), "
     done
+    json=$(system_lavapipe)
     for name in llama qwen3 gemma3 qwen2vl gpt-oss phi2; do
         llama_program "$json" "$bin/test-llama-archs" -a "$name" -s 1 >"$folder/$name.log" 2>&1 ||
             { row "$title" FAILED "the architecture $name: $folder/$name.log" && return; }

@@ -1,9 +1,10 @@
 // This program runs a model of llama.cpp's and writes the logits of every token, for a cache's type, at positions that
 // begin far from 0, and after shifts of the cache:
 //   far MODEL LAYERS_ON_THE_GPU TEXT GREEDY FOLDER CACHE:OFFSET:SHIFT...
-// TEXT is a file, or a number of tokens that are drawn. GREEDY tokens are added to it, each the likeliest. With a SHIFT
-// the second half is decoded when all positions of the first have moved by it. The logits lie in
-// FOLDER/CACHE:OFFSET:SHIFT.f32, a row of float32 for each token. The exit status is 2 where something is refused.
+// TEXT is a file, FILE:MOST for its first tokens, or a number of tokens that are drawn. GREEDY tokens are added to it,
+// each the likeliest. With a SHIFT the second half is decoded when all positions of the first have moved by it. The
+// logits lie in FOLDER/CACHE:OFFSET:SHIFT.f32, a row of float32 for each token, and the text's tokens in
+// FOLDER/tokens.i32. The exit status is 2 where something is refused.
 #include "ggml.h"
 #include "llama.h"
 #include <algorithm>
@@ -40,13 +41,14 @@ std::vector<llama_token> tokensOf(const llama_vocab* words, const std::string& t
         }
         return tokens;
     }
-    std::ifstream file(text);
-    if (!file) refuse("there is no text " + text);
+    const std::string name = text.substr(0, text.rfind(':'));
+    std::ifstream file(name);
+    if (!file) refuse("there is no text " + name);
     const std::string read((std::istreambuf_iterator<char>(file)), {});
     tokens.resize(read.size() + 8);
     const int count = llama_tokenize(words, read.data(), read.size(), tokens.data(), tokens.size(), true, false);
-    if (count <= 0) refuse(text + " has no tokens");
-    tokens.resize(count);
+    if (count <= 0) refuse(name + " has no tokens");
+    tokens.resize(name == text ? count : std::min(count, std::stoi(text.substr(name.size() + 1))));
     return tokens;
 }
 
@@ -100,6 +102,8 @@ int main(int count, char** arguments) {
     const llama_vocab* vocabulary = llama_model_get_vocab(model);
     const std::vector<llama_token> tokens = tokensOf(vocabulary, arguments[3]);
     const int greedy = std::atoi(arguments[4]);
+    std::ofstream(std::string(arguments[5]) + "/tokens.i32", std::ios::binary)
+        .write(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(tokens[0]));
     for (int i = 6; i < count; ++i) {
         std::istringstream wanted(arguments[i]);
         std::string cache, offset, shift;
