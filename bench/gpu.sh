@@ -12,7 +12,7 @@
 #   --short           fewer tests, lengths, rounds and fused passes: half a minute on a CPU's driver. The report's name ends with it
 #   --out DIR         another folder for the report
 #   --pack DIR        builds, and puts what another machine needs beside this repository's files into DIR: programs, shaders,
-#                     shared libraries, the commit. There: gpu.sh --from-build DIR
+#                     shared libraries, the validation layer, the commit. There: gpu.sh --from-build DIR
 #   --help            prints this.
 # The report is renewed after each step, as DEVICE.partial.md until the last. It stays so if the script is interrupted.
 # Exit status 1: a step failed, was stopped or left out, and the report says which. 2: an argument is wrong or there is no
@@ -156,21 +156,35 @@ pack_programs() {
     done
     library=$(PATH=$PATH:/sbin ldconfig -p | awk '$1 == "libvulkan.so.1" && !found++ { print $NF }')
     [ -z "$library" ] || cp -L "$library" "$out/loader/"
+    pack_layer
     echo "$commit" >"$out/commit"
+}
+
+# The validation layer, whose json names a library beside it.
+pack_layer() {
+    local json=/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json name=libVkLayer_khronos_validation.so library
+    library=$(PATH=$PATH:/sbin ldconfig -p | awk -v name=$name '$1 == name && !found++ { print $NF }')
+    [ -f "$json" ] && [ -n "$library" ] || return 0
+    mkdir -p "$out/layers"
+    cp -L "$library" "$out/layers/$name"
+    sed "s|\"library_path\": \"[^\"]*\"|\"library_path\": \"./$name\"|" "$json" >"$out/layers/${json##*/}"
 }
 
 run_quickstart() { "$build/vkrope-quickstart" ${on_device[@]+"${on_device[@]}"}; }
 
-# The tests share the processors; none that names lavapipe or SwiftShader is run.
+# The tests share the processors. A GPU's run takes none that names lavapipe or SwiftShader. The pack's validation layer serves
+# where there is one; without any layer the tests run all the same.
 run_tests() {
     local wanted='*' count i status=0 one
     local -a processes=()
     [ $short = no ] || wanted='Index.*:BenchClock.*:Every/Submission.*:Every/BenchRepeats.*'
+    is_of_cpu || wanted+='-*lavapipe*:*SwiftShader*'
     count=$(jobs)
+    [ ! -d "$build/layers" ] || export VK_LAYER_PATH=$build/layers
     export VKROPE_TEST_ROOT=$root VKROPE_TEST_BUILD=$build
     for ((i = 0; i < count; ++i)); do
         GTEST_TOTAL_SHARDS=$count GTEST_SHARD_INDEX=$i "$build/vkrope-tests" \
-            "--gtest_filter=$wanted-*lavapipe*:*SwiftShader*" >"$work/shard.$i" 2>&1 &
+            "--gtest_filter=$wanted" >"$work/shard.$i" 2>&1 &
         processes+=($!)
     done
     for one in "${processes[@]}"; do
@@ -178,28 +192,47 @@ run_tests() {
         wait "$one" || i=$?
         [ $i = 0 ] || [ $i = 77 ] || status=1 # 77: all of a process' tests were skipped
     done
+    read_tests
+    if [ "$on_a_device" = 0 ]; then
+        echo "no test of a device passed" >&2
+        status=1
+    fi
     return $status
 }
 
-# Counts GoogleTest's lines "[       OK ] Suite.Test (3 ms)", also of tests that were stopped. A process that ended early
-# shows its last lines.
-count_tests() {
-    local shard line ended passed=0 skipped=0
-    local -a failures=() last=()
+# Reads GoogleTest's lines "[       OK ] Suite.Test (3 ms)", also of tests that were stopped. A test of a device has its name
+# behind a slash: Every/Rotate.Turns/device0.
+read_tests() {
+    local shard line ended
+    local -a text=()
+    passed=0 skipped=0 on_a_device=0 without_layer=''
+    failures=() last=()
     for shard in "$work"/shard.*; do
         ended=no
         while IFS= read -r line; do
             case $line in
-            '[       OK ] '*' ms)') passed=$((passed + 1)) ;;
+            '[ RUN      ] '*) text=() ;;
+            '[       OK ] '*' ms)')
+                passed=$((passed + 1))
+                [[ $line != *' Every/'*/* ]] || on_a_device=$((on_a_device + 1))
+                ;;
             '[  SKIPPED ] '*' ms)') skipped=$((skipped + 1)) ;;
-            '[  FAILED  ] '*' ms)') failures+=("${line#*] }") ;;
+            '[  FAILED  ] '*' ms)') failures+=("failed: ${line#*] }" "${text[@]:0:20}") ;;
             '[==========] '*' ran.'*) ended=yes ;;
+            'devices are tried without the validation layer') without_layer=', without the validation layer' ;;
+            *) text+=("    $line") ;;
             esac
         done <"$shard"
         [ $ended = yes ] || last+=("$(tail -n 5 "$shard")")
     done
-    echo "$passed tests passed, $skipped were skipped, ${#failures[@]} failed, ${#last[@]} processes ended early"
-    [ ${#failures[@]} = 0 ] || printf 'failed: %s\n' "${failures[@]}"
+}
+
+count_tests() {
+    local line failed=0
+    read_tests
+    for line in "${failures[@]}"; do [[ $line != 'failed: '* ]] || failed=$((failed + 1)); done
+    echo "$passed tests passed, $on_a_device of them on a device$without_layer; $skipped were skipped, $failed failed, ${#last[@]} processes ended early"
+    [ ${#failures[@]} = 0 ] || printf '%s\n' "${failures[@]}"
     [ ${#last[@]} = 0 ] || printf 'a process ended early: %s\n' "${last[@]}"
 }
 

@@ -35,9 +35,10 @@ esac
 TESTS = """#!/bin/bash
 [ "$1" = "--gtest_filter=${STUB_FILTER:-*}-*lavapipe*:*SwiftShader*" ] || exit 9
 [ "$GTEST_SHARD_INDEX" = 0 ] || { echo '[==========] 0 tests from 0 test suites ran.'; exit 0; }
-echo '[       OK ] Some.Test (1 ms)'
+[ "${STUB_TESTS:-}" = deviceless ] || echo '[       OK ] Every/Some.Test/device0 (1 ms)'
 case ${STUB_TESTS:-} in
-fail) echo '[  FAILED  ] Other.Test (2 ms)' && echo '[==========] 2 tests from 1 test suites ran. (1 ms)' && exit 1 ;;
+deviceless) echo '[       OK ] Some.Test (1 ms)' ;;
+fail) echo '[ RUN      ] Other.Test' && echo '3 is not 4' && echo '[  FAILED  ] Other.Test (2 ms)' && echo '[==========] 2 tests from 1 test suites ran. (1 ms)' && exit 1 ;;
 crash) echo 'device lost' && exit 139 ;;
 hang) echo '[  FAILED  ] Other.Test (2 ms)' && printf 'half a line' && sleep 600 ;;
 esac
@@ -87,7 +88,7 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     report = read("out/pretender-9.md")
     for line in ["# Pretender 9 (tm)", "- driver: words 1.2", "- commit: abc123", "- failed or left out: nothing",
                  "no picture was drawn, for which python3 has no vkrope or no matplotlib: python3 -m vkrope plot bandwidth draws the .json",
-                 "1 tests passed, 0 were skipped, 0 failed, 0 processes ended early",
+                 "1 tests passed, 1 of them on a device; 0 were skipped, 0 failed, 0 processes ended early",
                  "left out: there is no python3 with numpy", "stub: check --quick"]:
         assert line in report.splitlines(), f"{line} is not in {report}"
     lengths = "1,8,32,128,512,4096,32768"
@@ -125,8 +126,10 @@ def gpu_script_reports_what_failed():
     pretend()
     for steps, environment, failed, words in [
         ("table,check", {"STUB_FAILS": "check"}, "check", ["check broke", "stub: bench --rounds 2 --table --tokens 1,32"]),
-        ("check,tests", {"STUB_TESTS": "fail"}, "tests", ["1 tests passed, 0 were skipped, 1 failed, 0 processes", "failed: Other.Test (2 ms)"]),
-        ("tests", {"STUB_TESTS": "crash"}, "tests", ["a process ended early: [       OK ] Some.Test (1 ms)", "device lost"]),
+        ("check,tests", {"STUB_TESTS": "fail"}, "tests", ["1 tests passed, 1 of them on a device; 0 were skipped, 1 failed, 0 processes",
+                                                                 "failed: Other.Test (2 ms)", "    3 is not 4"]),
+        ("tests", {"STUB_TESTS": "deviceless"}, "tests", ["1 tests passed, 0 of them on a device; 0 were", "no test of a device passed"]),
+        ("tests", {"STUB_TESTS": "crash"}, "tests", ["a process ended early: [       OK ] Every/Some.Test/device0 (1 ms)", "device lost"]),
     ]:
         shutil.rmtree("out", ignore_errors=True)
         short = "Index.*:BenchClock.*:Every/Submission.*:Every/BenchRepeats.*"
@@ -202,7 +205,7 @@ def gpu_script_shows_what_tests_said_before_they_were_stopped():
     pretend()
     script("--from-build", "build", "--out", "out", "--steps", "tests", "--seconds", "3", status=1, STUB_TESTS="hang")
     report = read("out/pretender-9-tests.md")
-    for words in ["1 tests passed, 0 were skipped, 1 failed, 1 processes ended early\n", "\nfailed: Other.Test (2 ms)\n",
+    for words in ["1 tests passed, 1 of them on a device; 0 were skipped, 1 failed, 1 processes ended early\n", "\nfailed: Other.Test (2 ms)\n",
                   "**stopped**: the time was over |", "half a line\n"]:
         assert words in report, f"{words} is not in {report}"
     assert report.endswith("\n```\n"), report
@@ -256,7 +259,7 @@ def gpu_script_leaves_a_report_of_a_device():
     assert [os.path.splitext(name)[1] for name in names] == [".json", ".md", ".svg"][:2 + drawn], names
     report = read(os.path.join("out", names[1]))
     assert "- failed or left out: nothing" in report and report.count("| done |") == 10, report
-    assert re.search(r"\n[1-9]\d* tests passed, \d+ were skipped, 0 failed, 0 processes ended early\n", report), report
+    assert re.search(r"\n[1-9]\d* tests passed, [1-9]\d* of them on a device; \d+ were skipped, 0 failed, 0 processes ended early\n", report), report
     for words in ["bits equal to the CPU's: yes", "none missed", "out-of-place", "FillBuffer", "unfused", "empty us", "sum"]:
         assert words in report, f"{words} is not in {report}"
     rotations, checked = report.split("## Rotations with a driver's checks of bounds", 1)
