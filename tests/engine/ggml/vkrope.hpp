@@ -3,8 +3,6 @@
 // there. docs/engines.md explains both.
 #include <vkrope/rope.hpp>
 
-#include <numeric>
-
 #ifdef VKROPE_RAW
 #include "vkrope_raw.hpp"
 #else
@@ -189,7 +187,7 @@ static vkrope_words* vkrope_find(ggml_backend_vk_context* ctx, vkrope_state& s, 
 // The rows of a shift: each token of the cache is its own slot.
 static RopeGgmlTensor vkrope_bind_numbers(ggml_backend_vk_context* ctx, vkrope_state& s, vkrope_call& c, size_t count) {
     std::vector<uint32_t> numbers(count);
-    std::iota(numbers.begin(), numbers.end(), 0u);
+    for (size_t i = 0; i < count; ++i) numbers[i] = i;
     if (!s.numbers || s.numbers->size < 4 * count) vkrope_write(ctx, s.numbers, 4 * count, numbers);
     c.buffers.slots[ROPE_SLOT_SLOT_MAP] = {s.numbers->buffer, 0};
     return {{int64_t(count), 1, 1, 1}, {4, 4 * count, 4 * count, 4 * count}, 0, GGML_TYPE_I32, 0};
