@@ -2,11 +2,14 @@
 """Far positions in llama.cpp: the same text at an offset, where a model that turns by relative positions changes nothing.
 
     far_positions.py run FAR MODEL TEXT --ggml FOLDER --vkrope FOLDER --out FILE.json [--caches LIST] [--offsets LIST]
+    far_positions.py judge FOLDER
     far_positions.py draw FILE.json... --out PICTURE.svg
 
 FAR is tests/engine/ggml/far.cpp, built; TEXT is a file, FILE:MOST or a number, as it takes it. The folders have libllama and its
 back ends, once with ggml's own shaders and once with vkrope. GGML_VK_VISIBLE_DEVICES and VK_DRIVER_FILES name the device. `run`
-prints a table and writes its numbers; ggml's CPU part runs from the first folder. Python with NumPy, and matplotlib to draw."""
+prints a table and writes its numbers; ggml's CPU part runs from the first folder. `judge` takes what FAR wrote into FOLDER at offsets
+and behind shifts: the mean square of a change is at most 5e-6 for f16, and for another cache five times what the cache's type does to
+f16's logits. Exit status 1: more. Python with NumPy, and matplotlib to draw."""
 import argparse
 import json
 import os
@@ -70,6 +73,23 @@ def run(options):
     pathlib.Path(options.out).write_text(text + "\n")
 
 
+def judge(options):
+    folder = pathlib.Path(options.folder)
+    tokens = len(np.fromfile(folder / "tokens.i32", np.int32))
+    runs = {path.stem: np.fromfile(path, np.float32).reshape(tokens, -1) for path in sorted(folder.glob("*.f32"))}
+    failed = False
+    print("| cache:offset:shift | NMSE | bound | next tokens that change |\n|---|---|---|---|")
+    for name, found in runs.items():
+        near = runs[name.split(":")[0] + ":0:0"]
+        if near is found:
+            continue
+        bound = 5e-6 if name.startswith("f16:") else 5 * beside(near, runs["f16:0:0"])["nmse"]
+        row = beside(found, near)
+        failed |= not row["nmse"] <= bound
+        print(f"| {name} | {row['nmse']:.1e} | {bound:.1e} | {row['changed']} of {tokens} |")
+    return 1 if failed or len(runs) < 2 else 0
+
+
 def draw(options):
     import matplotlib
     matplotlib.use("svg")
@@ -99,14 +119,17 @@ def main():
     command.add_argument("--caches", default="f16,q8_0,q4_0")
     command.add_argument("--offsets", default="0,100000,1000000")
     command.set_defaults(run=run)
+    command = commands.add_parser("judge")
+    command.add_argument("folder")
+    command.set_defaults(run=judge)
     command = commands.add_parser("draw")
     command.add_argument("files", nargs="+")
     command.add_argument("--out", required=True)
     command.add_argument("--cache", default="f16")
     command.set_defaults(run=draw)
     options = parser.parse_args()
-    options.run(options)
+    return options.run(options) or 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

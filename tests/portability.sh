@@ -406,9 +406,17 @@ row_llama() {
     VKROPE_GGML=$VKROPE_LLAMA
     { llama_program "$json" "$bin/test-llama-archs" -a llama -s 1 -d 0.5 -o "$folder" && # -d: attention has peaks
         ggml_program far "$json" "$folder/llama-dense.gguf" 99 128 0 "$folder/logits" "${runs[@]}" q8_0:0:4 q4_0:0:4 &&
-        python3 "$root/tests/engine/ggml/far.py" "$folder/logits" 128; } >"$folder/far.log" 2>&1 ||
+        "$(numpy_python)" "$root/bench/far_positions.py" judge "$folder/logits"; } >"$folder/far.log" 2>&1 ||
         { row "$title" FAILED "far positions: $folder/far.log" && return; }
     row "$title" ok "${note}six architectures; at position 1 000 000 f16's logits change by $(sed -n 's/^| f16:1000000:0 | \([^ ]*\).*/\1/p' "$folder/far.log") of their mean square; $(seconds_since "$start")"
+}
+
+numpy_python() {
+    local python
+    for python in "$build/venv/bin/python" /usr/bin/python3 python3; do
+        if "$python" -c 'import numpy' 2>/dev/null; then echo "$python" && return; fi
+    done
+    echo python3
 }
 
 llama_program() { # DRIVER_FILE PROGRAM ARGUMENT...

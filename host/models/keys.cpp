@@ -36,7 +36,7 @@ constexpr Alias kAliases[] = {
     {"decoder_num_attention_heads", "num_attention_heads", IgnoredKey::size},
 };
 
-// What a key stands for that a record says is ignored.
+// A key that a record ignores stands for this.
 IgnoredKey::Means meansOf(const std::string& key) {
     if (key == "rope_theta") return IgnoredKey::base;
     if (key == "partial_rotary_factor") return IgnoredKey::partial;

@@ -1,4 +1,4 @@
-// What is known of models, as text.json, vision.json, diffusers.json and gguf.json say it. records.def has the keys.
+// The records of text.json, vision.json, diffusers.json and gguf.json, as tables. records.def has the keys.
 #pragma once
 
 #include <cstddef>

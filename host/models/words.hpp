@@ -1,4 +1,4 @@
-// What the readers of configurations and of .gguf files share: refusals, and parts of sentences.
+// The readers of configurations and of .gguf files share these refusals and parts of sentences.
 #pragma once
 
 #include "models/config.hpp"

@@ -1,4 +1,4 @@
-// What the keys of one architecture say: a rule, scales beside the rotation, and layers.
+// The keys of one architecture become a rule, scales beside the rotation, and layers.
 #pragma once
 
 #include "models/gguf/header.hpp"
