@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
@@ -128,7 +129,11 @@ def main():
     command.add_argument("--cache", default="f16")
     command.set_defaults(run=draw)
     options = parser.parse_args()
-    return options.run(options) or 0
+    try:
+        return options.run(options) or 0
+    except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+        print(f"far_positions.py: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":
