@@ -5,7 +5,7 @@
 #   gpu.sh --pack DIR
 #   --from-build DIR  uses the programs in DIR that were built or packed before; bash and coreutils are enough then
 #   --device D        a device's index or a part of its name; without it the best GPU there is. The tests take every device.
-#   --steps LIST      some of quickstart,check,rotation,fused,encodings,models,bounds,table,picture,tests,tool, in
+#   --steps LIST      some of check,rotation,fused,encodings,models,bounds,table,picture,tests,tool, in
 #                     this order; without it all. The names of the report's files then end with those of the steps
 #   --rounds N        of each case that is timed; without it 21, with --short 2
 #   --seconds N       after so long the step that runs is stopped, and the others are left out; without it there is no limit
@@ -22,7 +22,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-readonly all_steps=quickstart,check,rotation,fused,encodings,models,bounds,table,picture,tests,tool
+readonly all_steps=check,rotation,fused,encodings,models,bounds,table,picture,tests,tool
 build='' programs='' device='' steps='' rounds='' seconds='' pack='' short=no out=$root/bench/results part=''
 
 refuse() {
@@ -102,7 +102,7 @@ check_build() {
     local name
     [ -d "$build" ] || refuse "--from-build: there is no folder $build"
     build=$(cd "$build" && pwd)
-    for name in vkrope vkrope-quickstart vkrope-tests; do
+    for name in vkrope vkrope-tests; do
         [ "$name" = vkrope ] || [[ ,$steps, == *,"${name#vkrope-}",* ]] || continue
         [ -x "$build/$name" ] || refuse "--from-build: there is no program $name in $build"
     done
@@ -138,7 +138,7 @@ build_programs() {
         cmake -S "$root" -B "$build" ${generator[@]+"${generator[@]}"} -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON \
             -DVKROPE_BUILD_DEVICE=ON -DVKROPE_BUILD_TOOL=ON || return
     fi
-    cmake --build "$build" --parallel "$(jobs)" --target vkrope-tool vkrope-quickstart vkrope-tests
+    cmake --build "$build" --parallel "$(jobs)" --target vkrope-tool vkrope-tests
 }
 
 # Leaves out what the machine that runs the programs has: the C and C++ libraries. The commit comes last.
@@ -147,7 +147,7 @@ pack_programs() {
     mkdir -p "$out/lib" "$out/loader"
     rm -f "$out/commit"
     cp -r "$build/shaders" "$build/unpacked" "$out"
-    for name in vkrope vkrope-quickstart vkrope-tests; do
+    for name in vkrope vkrope-tests; do
         strip -o "$out/$name" "$build/$name"
     done
     for name in libmpfr libgmp; do
@@ -169,8 +169,6 @@ pack_layer() {
     cp -L "$library" "$out/layers/$name"
     sed "s|\"library_path\": \"[^\"]*\"|\"library_path\": \"./$name\"|" "$json" >"$out/layers/${json##*/}"
 }
-
-run_quickstart() { "$build/vkrope-quickstart" ${on_device[@]+"${on_device[@]}"}; }
 
 # The tests share the processors. A GPU's run takes none that names lavapipe or SwiftShader. The pack's validation layer serves
 # where there is one; without any layer the tests run all the same.
@@ -447,7 +445,6 @@ find_commit() {
 title_of() {
     case $1 in
     build) echo 'The build' ;;
-    quickstart) echo 'The first program' ;;
     tests) echo 'The tests that name no driver' ;;
     tool) echo "The program's tests" ;;
     check) echo 'The device against the reference' ;;

@@ -173,12 +173,6 @@ if(VKROPE_BUILD_DEVICE)
     target_compile_features(vkrope-npy PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-npy PRIVATE _FILE_OFFSET_BITS=64) # files may have more than 2 GiB
     target_compile_options(vkrope-npy PRIVATE ${VKROPE_WARNINGS})
-
-    if(PROJECT_IS_TOP_LEVEL)
-        add_executable(vkrope-quickstart host/quickstart.cpp host/quickstart_timing.cpp)
-        target_link_libraries(vkrope-quickstart PRIVATE vkrope-device)
-        target_compile_options(vkrope-quickstart PRIVATE ${VKROPE_WARNINGS})
-    endif()
 endif()
 
 if(VKROPE_BUILD_TOOL OR VKROPE_BUILD_PYTHON)

@@ -140,10 +140,9 @@ gtest_row() { # NAME TITLE STATUS START
     fi
 }
 
-# The C99 consumer, the quickstart and the tests, by an emulator.
+# The C99 consumer and the tests, by an emulator.
 run_there() { # LOG BUILD SUFFIX FILTER EMULATOR...
     "${@:5}" "$2/vkrope-consumer-c99$3" >"$1" 2>&1 &&
-        "${@:5}" "$2/vkrope-quickstart$3" --tokens 64 >>"$1" 2>&1 &&
         "${@:5}" "$2/vkrope-tests$3" --gtest_filter="$4" >>"$1" 2>&1
 }
 
@@ -240,7 +239,7 @@ arm64_build() { # FOLDER
 arm64_rows() { # TITLE BUILD DRIVER-JSON
     local long='SwiftShader|WithSets|^(Tool|Python|Package|Style|Docs|Engine|Plugin|Raw|Shift)\.'
     long+='|^(Positions|Groups|Elements|Shapes|Add|Tunings|Rotate|Relative|FusedOnDevice|Lacking|HeadsTest|DecoderTest)\.On_'
-    long+='|^(Large|Marks|Faults|Bench.*|Frames|BiasGroups|Context|Resubmit|RecordingRefusal|KeptSets)\.On_|^Quickstart'
+    long+='|^(Large|Marks|Faults|Bench.*|Frames|BiasGroups|Context|Resubmit|RecordingRefusal|KeptSets)\.On_|^Readme'
     if [ "${VKROPE_TEST_WHOLE-0}" = 0 ]; then
         ctest_row arm64 "$1, the short row" "$2" "$3" --timeout 14400 -E "$long"
         return

@@ -229,14 +229,17 @@ target_link_libraries(vkrope-consumer-names PRIVATE vkrope)
 target_compile_features(vkrope-consumer-names PRIVATE cxx_std_17)
 target_compile_options(vkrope-consumer-names PRIVATE ${VKROPE_WARNINGS} -O0)
 add_test(NAME Consumer.KeepsItsOwnNames COMMAND vkrope-consumer-names)
-add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --tokens 64)
-add_test(NAME Quickstart.TimesManyCopiesInASubmission COMMAND vkrope-quickstart --tokens 1)
-if(EXISTS /dev/full)
-    add_test(NAME Quickstart.FailsWhereItsOutputCannotBeWritten
-        COMMAND sh -c "\"$0\" --help >/dev/full 2>/dev/null; test $? = 1" $<TARGET_FILE:vkrope-quickstart>)
-endif()
-set_tests_properties(Quickstart.TimesManyCopiesInASubmission PROPERTIES
-    PASS_REGULAR_EXPRESSION "vkCmdCopyBuffer [^\n]* [0-9]+ times in a submission")
+
+# README's first program, taken out of its text.
+set(VKROPE_FIRST ${CMAKE_CURRENT_BINARY_DIR}/first.cpp)
+add_custom_command(OUTPUT ${VKROPE_FIRST}
+    COMMAND awk "/^```/ { if (taken) exit; taken = /^```cpp$/; next } taken" ${PROJECT_SOURCE_DIR}/README.md > ${VKROPE_FIRST}
+    DEPENDS ${PROJECT_SOURCE_DIR}/README.md VERBATIM)
+add_executable(vkrope-first ${VKROPE_FIRST})
+target_link_libraries(vkrope-first PRIVATE vkrope-device)
+target_compile_options(vkrope-first PRIVATE ${VKROPE_WARNINGS})
+add_test(NAME Readme.ItsFirstProgramRotates COMMAND vkrope-first)
+set_tests_properties(Readme.ItsFirstProgramRotates PROPERTIES PASS_REGULAR_EXPRESSION "\\(1.28674567, 0.586758614\\)")
 set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy>)
 if(TARGET vkrope-models)
     list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-models>)
@@ -248,11 +251,11 @@ endif()
 find_file(VKROPE_LAYER VkLayer_khronos_validation.json PATHS /usr /usr/local /etc PATH_SUFFIXES
     share/vulkan/explicit_layer.d vulkan/explicit_layer.d DOC "The validation layer (Debian: vulkan-validationlayers)")
 if(VKROPE_LAYER)
-    add_test(NAME Quickstart.DrawsNoErrorFromALayerSetFromOutside COMMAND vkrope-quickstart --tokens 64)
+    add_test(NAME Readme.ItsFirstProgramDrawsNoErrorFromALayerSetFromOutside COMMAND vkrope-first)
 else()
-    add_test(NAME Quickstart.DrawsNoErrorFromALayerSetFromOutside COMMAND sh -c "echo no validation layer was found && exit 77")
+    add_test(NAME Readme.ItsFirstProgramDrawsNoErrorFromALayerSetFromOutside COMMAND sh -c "echo no validation layer was found && exit 77")
 endif()
-set_tests_properties(Quickstart.DrawsNoErrorFromALayerSetFromOutside PROPERTIES SKIP_RETURN_CODE 77
+set_tests_properties(Readme.ItsFirstProgramDrawsNoErrorFromALayerSetFromOutside PROPERTIES SKIP_RETURN_CODE 77
     ENVIRONMENT VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation FAIL_REGULAR_EXPRESSION "Validation Error;has not been enabled")
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>
@@ -286,17 +289,13 @@ if(TARGET vkrope-tool)
         target_compile_options(vkrope-faulty-system PRIVATE ${VKROPE_WARNINGS})
         target_link_libraries(vkrope-faulty-system PRIVATE ${CMAKE_DL_LIBS})
 
-        # The program, and the quickstart, on devices that lack what VKROPE_TEST_CUTS names.
+        # The program on devices that lack what VKROPE_TEST_CUTS names.
         add_executable(vkrope-cut $<TARGET_OBJECTS:vkrope-tool>)
         target_link_libraries(vkrope-cut PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
-        add_executable(vkrope-cut-quickstart $<TARGET_OBJECTS:vkrope-quickstart>)
-        target_link_libraries(vkrope-cut-quickstart PRIVATE $<TARGET_PROPERTY:vkrope-quickstart,LINK_LIBRARIES>)
-        foreach(target vkrope-cut vkrope-cut-quickstart)
-            target_sources(${target} PRIVATE tests/support/cut.cpp tests/support/floor.cpp tests/program/cut_program.cpp)
-            target_include_directories(${target} PRIVATE ${VKROPE_ROOTS} tests)
-            target_compile_options(${target} PRIVATE ${VKROPE_WARNINGS})
-            target_link_options(${target} PRIVATE -Wl,--wrap=dlsym)
-        endforeach()
+        target_sources(vkrope-cut PRIVATE tests/support/cut.cpp tests/support/floor.cpp tests/program/cut_program.cpp)
+        target_include_directories(vkrope-cut PRIVATE ${VKROPE_ROOTS} tests)
+        target_compile_options(vkrope-cut PRIVATE ${VKROPE_WARNINGS})
+        target_link_options(vkrope-cut PRIVATE -Wl,--wrap=dlsym)
     endif()
 endif()
 

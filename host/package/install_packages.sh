@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: install_packages.sh [build|gpu|test|portability]
-#   build: what the library, the quickstart and the program vkrope are made and run with
+#   build: what the library, README's first program and the program vkrope are made and run with
 #   gpu:   that, and what bench/gpu.sh takes: the program of the tests, and NumPy
 #   test:  that, what all tests take, and in the build folder, not installed, a second driver (SwiftShader), the style's tools and
 #          Python packages

@@ -22,7 +22,7 @@ case " $* " in
 *" --json "*) echo '{DEVICE}' && echo "\\"type\\": \\"${{STUB_TYPE:-discrete}}\\"" ;;
 *) echo "stub: $*" ;;
 esac
-[ "$1" != "${{STUB_HANGS:-nothing}}" ] || {{ echo $$ >hung && exec sleep 600; }}
+[[ " $* " != *" ${{STUB_HANGS:-nothing}} "* ]] || {{ echo $$ >hung && exec sleep 600; }}
 """
 # python3 with matplotlib and vkrope, but without numpy. It draws only what was measured for it.
 PYTHON = f"""#!/bin/bash
@@ -56,7 +56,6 @@ def pretend():
     """A build folder, and a PATH that has bash and coreutils alone."""
     os.makedirs("build")
     write_program("build/vkrope", STUB)
-    write_program("build/vkrope-quickstart", STUB)
     write_program("build/vkrope-tests", TESTS)
     os.makedirs("path")
     for name in [*COREUTILS, "bash"]:
@@ -95,7 +94,7 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     assert (f"stub: bench --rounds 21 --source rows,table,inline --element f32,f16,bf16 --place in-place,out-of-place "
             f"--tokens {lengths}") in report, report
     assert re.search(r"- programs: built before, at \d{4}-\d\d-\d\d \d\d:\d\d UTC; the commit is that of these scripts\n", report), report
-    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 11, report
+    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 10, report
     for wanted in ["--model gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 --tokens 4096", "--batch 8 --tokens 512",
                    "--packed 8 --tokens 4096"]:
         assert f"stub: bench --rounds 21 --source rows,inline --element f32,f16,bf16 --place in-place {wanted}" in report, report
@@ -174,29 +173,29 @@ def expect_dead():
 def gpu_script_keeps_what_it_measured_before_it_was_stopped():
     script("--help")
     pretend()
-    arguments = ["--from-build", "build", "--out", "out", "--steps", "quickstart,check,table"]
-    _, errors = script(*arguments, "--seconds", "3", status=1, STUB_HANGS="check")
-    assert errors == "gpu.sh: check was stopped: the time was over\n", errors
-    report = read("out/pretender-9-quickstart-check-table.md")
-    for words in ["| quickstart | ", " | done |", "**stopped**: the time was over |", "\nstub: check --quick\n",
-                  "| table | 0 | **left out**: no time was left |", "- failed or left out: check table\n"]:
+    arguments = ["--from-build", "build", "--out", "out", "--steps", "check,bounds,table"]
+    _, errors = script(*arguments, "--seconds", "3", status=1, STUB_HANGS="--bounds-checks")
+    assert errors == "gpu.sh: bounds was stopped: the time was over\n", errors
+    report = read("out/pretender-9-check-bounds-table.md")
+    for words in ["| check | ", " | done |", "**stopped**: the time was over |", "\nstub: check --quick\n",
+                  "| table | 0 | **left out**: no time was left |", "- failed or left out: bounds table\n"]:
         assert words in report, f"{words} is not in {report}"
     expect_dead()
     shutil.rmtree("out")
     for more in [[], ["--seconds", "500"]]:
         running = subprocess.Popen([shutil.which("bash"), SCRIPT, *arguments, *more], stdout=subprocess.PIPE,
-                                   env={**os.environ, "STUB_HANGS": "check"}, stderr=subprocess.DEVNULL, text=True)
+                                   env={**os.environ, "STUB_HANGS": "--bounds-checks"}, stderr=subprocess.DEVNULL, text=True)
         wait_for("hung")
         running.terminate()
         running.communicate(timeout=30)  # until nothing holds its output
         assert running.returncode == 143, running.returncode
         expect_dead()
-        assert os.listdir("out") == ["pretender-9-quickstart-check-table.partial.md"], os.listdir("out")
-        report = read("out/pretender-9-quickstart-check-table.partial.md")
-        for words in [" | done |", "| check |  | **interrupted** |", "| table |  | **not run** |", "\nstub: check --quick\n"]:
+        assert os.listdir("out") == ["pretender-9-check-bounds-table.partial.md"], os.listdir("out")
+        report = read("out/pretender-9-check-bounds-table.partial.md")
+        for words in [" | done |", "| bounds |  | **interrupted** |", "| table |  | **not run** |", "\nstub: check --quick\n"]:
             assert words in report, f"{words} is not in {report}"
     script(*arguments)
-    assert os.listdir("out") == ["pretender-9-quickstart-check-table.md"], os.listdir("out")
+    assert os.listdir("out") == ["pretender-9-check-bounds-table.md"], os.listdir("out")
 
 
 @test

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every link of a Markdown page to a file or a folder of the repository leads to one that is there, and so does every script
-that a workflow of .github calls. A script that begins a line of commands on a page can be run."""
+"""Every link of a Markdown page to a file or a folder of the repository leads to one that is there, and to a heading of that page if
+it names one. So does every script that a workflow of .github calls. A script that begins a line of commands on a page can be run."""
 
 import glob
 import os
@@ -20,10 +20,17 @@ def pages():
 
 
 def links_of(page):
-    """The places in this repository that a page leads to."""
+    """The places in this repository that a page leads to, each with the heading that it names, or none."""
     with open(page, encoding="utf-8") as file:
-        paths = (link.split("#")[0] for link in LINK.findall(file.read()) if "://" not in link)
-    return [os.path.normpath(os.path.join(os.path.dirname(page), path)) for path in paths if path]
+        parts = (link.partition("#") for link in LINK.findall(file.read()) if "://" not in link)
+    return [(os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page, heading) for path, _, heading in parts]
+
+
+def headings_of(page):
+    """What GitHub makes of a page's headings: small letters, digits and hyphens."""
+    with open(page, encoding="utf-8") as file:
+        headings = re.findall(r"^#+ (.*)", re.sub(r"^```.*?^```", "", file.read(), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def commands_of(page):
@@ -37,10 +44,11 @@ def scripts_of(workflow):
 
 
 def main():
-    links = [(page, path) for page in pages() for path in links_of(page)]
-    links += [(file, path) for file in glob.glob(ROOT + "/.github/workflows/*.yml") for path in scripts_of(file)]
-    faults = [f"{os.path.relpath(page, ROOT)}: there is no {os.path.relpath(path, ROOT)}"
-              for page, path in links if not os.path.exists(path)]
+    links = [(page, path, heading) for page in pages() for path, heading in links_of(page)]
+    links += [(file, path, "") for file in glob.glob(ROOT + "/.github/workflows/*.yml") for path in scripts_of(file)]
+    faults = [f"{os.path.relpath(page, ROOT)}: there is no {os.path.relpath(path, ROOT)}{heading and '#' + heading}"
+              for page, path, heading in links
+              if not os.path.exists(path) or heading and path.endswith(".md") and heading not in headings_of(path)]
     commands = [(page, path) for page in pages() for path in commands_of(page)]
     faults += [f"{os.path.relpath(page, ROOT)}: {os.path.relpath(path, ROOT)} cannot be run"
                for page, path in commands if not os.access(path, os.X_OK)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every option of vkrope's CMake files stands in docs/engines.md's table of options with the default that it has, and no other does."""
+"""Every option of vkrope's CMake files stands in docs/building.md's table of options with the default that it has, and no other does."""
 import os
 import re
 import sys
@@ -33,12 +33,12 @@ def of_cmake():
 
 
 def of_manual():
-    with open(os.path.join(ROOT, "docs/engines.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs/building.md"), encoding="utf-8") as file:
         return dict(re.findall(r"^\| `(VKROPE_\w+)` \| ([^|]+) \|", file.read(), re.M))
 
 
 made, told = of_cmake(), of_manual()
-faults = [f"{name}: {made.get(name, 'not there')} in CMake, {told.get(name, 'not there')} in docs/engines.md"
+faults = [f"{name}: {made.get(name, 'not there')} in CMake, {told.get(name, 'not there')} in docs/building.md"
           for name in sorted(made.keys() | told.keys()) if made.get(name) != told.get(name)]
 print("\n".join(faults) or f"{len(told)} options")
 sys.exit(1 if faults or len(told) < 10 else 0)
