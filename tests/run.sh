@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test on every Vulkan driver there is: run.sh [--whole] [CTEST-ARGUMENT...]
 #   --whole  takes every combination of choices, or every four together: once a week, and before a release. Without it every two
-#            choices meet, and about 90 % of all groups of three; CONTRIBUTING.md has the list.
+#            choices meet, and about 90 % of all groups of three.
 #   --help   prints this.
 # Further arguments go to ctest: run.sh -R Rules.
 # VKROPE_BUILD names another build folder. VK_DRIVER_FILES or VK_ICD_FILENAMES, where set, name the drivers.

@@ -5,8 +5,8 @@
 #include "bias.glsl"
 #include "rope.glsl"
 #include "shape.h"
-#if ROPE_GLSL_VERSION < 100
-#error vkrope 0.1.0 or later is needed
+#if ROPE_GLSL_VERSION < 200
+#error vkrope 0.2.0 or later is needed
 #endif
 
 layout(local_size_x_id = 0) in;
