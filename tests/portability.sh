@@ -390,7 +390,7 @@ row_llama() {
     fi
     json=$(newer_lavapipe "$work/backports") || json=$(system_lavapipe)
     rm -rf "$folder"
-    mkdir -p "$folder/logits"
+    mkdir -p "$folder"
     for name in ROPE ROPE_BACK ROPE_SET_ROWS SET_ROWS RMS_NORM_MUL_ROPE MUL_MAT_HADAMARD; do
         llama_program "$json" "$bin/test-backend-ops" test -o "$name" -b Vulkan0 >"$folder/$name.log" 2>&1 ||
             { row "$title" FAILED "$name: $folder/$name.log" && return; }
@@ -404,8 +404,8 @@ row_llama() {
     for type in f16 q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl; do runs+=("$type:0:0" "$type:1000000:0"); done
     VKROPE_GGML=$VKROPE_LLAMA
     { llama_program "$json" "$bin/test-llama-archs" -a llama -s 1 -d 0.5 -o "$folder" && # -d: attention has peaks
-        ggml_program far "$json" "$folder/llama-dense.gguf" 99 128 0 "$folder/logits" "${runs[@]}" q8_0:0:4 q4_0:0:4 &&
-        "$(numpy_python)" "$root/bench/far_positions.py" judge "$folder/logits"; } >"$folder/far.log" 2>&1 ||
+        ggml_program far "$json" "$folder/llama-dense.gguf" 99 "$folder/logits" 128 "${runs[@]}" q8_0:0:4 q4_0:0:4 &&
+        "$(numpy_python)" "$root/bench/far_positions.py" judge "$folder/logits/128"; } >"$folder/far.log" 2>&1 ||
         { row "$title" FAILED "far positions: $folder/far.log" && return; }
     row "$title" ok "${note}six architectures; at position 1 000 000 f16's logits change by $(sed -n 's/^| f16:1000000:0 | \([^ ]*\).*/\1/p' "$folder/far.log") of their mean square; $(seconds_since "$start")"
 }

@@ -1,15 +1,19 @@
 // This program runs a model of llama.cpp's and writes the logits of every token, for a cache's type, at positions that
 // begin far from 0, and after shifts of the cache:
-//   far MODEL LAYERS_ON_THE_GPU TEXT GREEDY FOLDER CACHE:OFFSET:SHIFT...
-// TEXT is a file, FILE:MOST for its first tokens, or a number of tokens that are drawn. GREEDY tokens are added to it,
-// each the likeliest. With a SHIFT the second half is decoded when all positions of the first have moved by it. The
-// logits lie in FOLDER/CACHE:OFFSET:SHIFT.f32, a row of float32 for each token, and the text's tokens in
-// FOLDER/tokens.i32. The exit status is 2 where something is refused.
+//   far MODEL LAYERS_ON_THE_GPU FOLDER TEXT[,TEXT...] CACHE:OFFSET:SHIFT...
+// With `attention` for the layers the GPU has rotations, caches and attention, and the CPU has what takes weights. TEXT
+// is a file, FILE:MOST for its first tokens, or a number of tokens that are drawn; behind TEXT+GREEDY that many tokens
+// are added, each the likeliest. With a SHIFT the second half is decoded when all positions of the first have moved by
+// it. The logits lie in FOLDER/TEXT/CACHE:OFFSET:SHIFT.f32, a row of float32 for each token, where TEXT is the file's
+// name without its ending, and the text's tokens beside them in tokens.i32. The exit status is 2 where something is
+// refused.
+#include "ggml-backend.h"
 #include "ggml.h"
 #include "llama.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -31,25 +35,40 @@ ggml_type typeNamed(const std::string& name) {
     refuse("there is no type '" + name + "'; f16, q8_0 and q4_0 are some");
 }
 
-std::vector<llama_token> tokensOf(const llama_vocab* words, const std::string& text) {
+struct Text {
+    std::string folder;
     std::vector<llama_token> tokens;
-    if (text.find_first_not_of("0123456789") == std::string::npos) {
-        const uint32_t count = std::stoul(text);
+    int greedy = 0;
+};
+
+Text textOf(const llama_vocab* words, const std::string& asked, const std::filesystem::path& folder) {
+    Text text;
+    std::string name = asked.substr(0, asked.rfind('+'));
+    if (name != asked) text.greedy = std::atoi(asked.c_str() + name.size() + 1);
+    if (name.find_first_not_of("0123456789") == std::string::npos) {
+        const uint32_t count = std::stoul(name);
         for (uint32_t i = 0, drawn = 1; i < count; ++i) {
             drawn = drawn * 1664525 + 1013904223;
-            tokens.push_back(static_cast<llama_token>((drawn >> 8) % llama_vocab_n_tokens(words)));
+            text.tokens.push_back(static_cast<llama_token>((drawn >> 8) % llama_vocab_n_tokens(words)));
         }
-        return tokens;
+    } else {
+        const size_t colon = name.rfind(':');
+        const int most = colon == std::string::npos ? INT32_MAX : std::atoi(name.c_str() + colon + 1);
+        name.resize(std::min(colon, name.size()));
+        std::ifstream file(name);
+        if (!file) refuse("there is no text " + name);
+        const std::string read((std::istreambuf_iterator<char>(file)), {});
+        text.tokens.resize(read.size() + 8);
+        const int count =
+            llama_tokenize(words, read.data(), read.size(), text.tokens.data(), text.tokens.size(), true, false);
+        if (count <= 0) refuse(name + " has no tokens");
+        text.tokens.resize(std::min(count, most));
     }
-    const std::string name = text.substr(0, text.rfind(':'));
-    std::ifstream file(name);
-    if (!file) refuse("there is no text " + name);
-    const std::string read((std::istreambuf_iterator<char>(file)), {});
-    tokens.resize(read.size() + 8);
-    const int count = llama_tokenize(words, read.data(), read.size(), tokens.data(), tokens.size(), true, false);
-    if (count <= 0) refuse(name + " has no tokens");
-    tokens.resize(name == text ? count : std::min(count, std::stoi(text.substr(name.size() + 1))));
-    return tokens;
+    text.folder = (folder / std::filesystem::path(name).stem()).string();
+    std::filesystem::create_directories(text.folder);
+    std::ofstream(text.folder + "/tokens.i32", std::ios::binary)
+        .write(reinterpret_cast<const char*>(text.tokens.data()), text.tokens.size() * sizeof(text.tokens[0]));
+    return text;
 }
 
 struct Run {
@@ -84,53 +103,64 @@ struct Run {
     }
 };
 
+// Runs a text as CACHE:OFFSET:SHIFT says. The logits have their name when all of them are there.
+void run(llama_model* model, const Text& text, const std::string& name, bool attention) {
+    std::istringstream wanted(name);
+    std::string cache, offset, shift;
+    std::getline(wanted, cache, ':');
+    std::getline(wanted, offset, ':');
+    std::getline(wanted, shift, ':');
+    llama_context_params p = llama_context_default_params();
+    p.n_ctx = text.tokens.size() + text.greedy + 64;
+    p.n_batch = p.n_ubatch = 64;
+    p.type_k = p.type_v = typeNamed(cache);
+    p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_ENABLED;
+    p.op_offload = !attention;
+    const std::string path = text.folder + "/" + name;
+    Run run = {llama_init_from_model(model, p), static_cast<size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model))),
+               std::ofstream(path + ".part", std::ios::binary)};
+    if (run.context == nullptr) refuse("llama.cpp makes no context with a cache of " + cache);
+    const std::vector<llama_token>& tokens = text.tokens;
+    llama_pos at = std::atoi(offset.c_str());
+    const llama_pos moved = std::atoi(shift.c_str());
+    const size_t first = moved != 0 ? tokens.size() / 2 : tokens.size();
+    llama_token next = run.decode(tokens.data(), first, at);
+    if (moved != 0) {
+        llama_memory_seq_add(llama_get_memory(run.context), 0, -1, -1, moved);
+        at += moved;
+        next = run.decode(tokens.data() + first, tokens.size() - first, at + first);
+    }
+    for (int i = 0; i < text.greedy; ++i) next = run.decode(&next, 1, at + tokens.size() + i);
+    llama_free(run.context);
+    if (!run.out.flush()) refuse("nothing can be written into " + text.folder);
+    std::filesystem::rename(path + ".part", path + ".f32");
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
-    if (count < 7) refuse("it takes MODEL LAYERS TEXT GREEDY FOLDER CACHE:OFFSET:SHIFT...");
+    if (count < 6) refuse("it takes MODEL LAYERS FOLDER TEXT[,TEXT...] CACHE:OFFSET:SHIFT...");
     llama_log_set(
         [](ggml_log_level level, const char* text, void*) {
             if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
         },
         nullptr);
     llama_model_params of_model = llama_model_default_params();
-    of_model.n_gpu_layers = std::atoi(arguments[2]);
+    const bool attention = arguments[2] == std::string("attention");
+    of_model.use_extra_bufts = false; // the CPU takes weights as the file has them, on every machine
+    of_model.n_gpu_layers = attention ? 99 : std::atoi(arguments[2]);
     ggml_backend_dev_t none[] = {nullptr};
     if (of_model.n_gpu_layers == 0) of_model.devices = none;
+    const llama_model_tensor_buft_override all[] = {{".*", ggml_backend_cpu_buffer_type()}, {nullptr, nullptr}};
+    if (attention) of_model.tensor_buft_overrides = all;
     llama_model* model = llama_model_load_from_file(arguments[1], of_model);
     if (model == nullptr) refuse(std::string("llama.cpp does not load ") + arguments[1]);
-    const llama_vocab* vocabulary = llama_model_get_vocab(model);
-    const std::vector<llama_token> tokens = tokensOf(vocabulary, arguments[3]);
-    const int greedy = std::atoi(arguments[4]);
-    std::ofstream(std::string(arguments[5]) + "/tokens.i32", std::ios::binary)
-        .write(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(tokens[0]));
-    for (int i = 6; i < count; ++i) {
-        std::istringstream wanted(arguments[i]);
-        std::string cache, offset, shift;
-        std::getline(wanted, cache, ':');
-        std::getline(wanted, offset, ':');
-        std::getline(wanted, shift, ':');
-        llama_context_params p = llama_context_default_params();
-        p.n_ctx = tokens.size() + greedy + 64;
-        p.n_batch = p.n_ubatch = 64;
-        p.type_k = p.type_v = typeNamed(cache);
-        p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_ENABLED;
-        Run run = {llama_init_from_model(model, p), static_cast<size_t>(llama_vocab_n_tokens(vocabulary)),
-                   std::ofstream(std::string(arguments[5]) + "/" + arguments[i] + ".f32", std::ios::binary)};
-        if (run.context == nullptr) refuse("llama.cpp makes no context with a cache of " + cache);
-        llama_pos at = std::atoi(offset.c_str());
-        const llama_pos moved = std::atoi(shift.c_str());
-        const size_t first = moved != 0 ? tokens.size() / 2 : tokens.size();
-        llama_token next = run.decode(tokens.data(), first, at);
-        if (moved != 0) {
-            llama_memory_seq_add(llama_get_memory(run.context), 0, -1, -1, moved);
-            at += moved;
-            next = run.decode(tokens.data() + first, tokens.size() - first, at + first);
-        }
-        for (int j = 0; j < greedy; ++j) next = run.decode(&next, 1, at + tokens.size() + j);
-        llama_free(run.context);
-        if (!run.out.flush()) refuse(std::string("nothing can be written into ") + arguments[5]);
-    }
+    std::vector<Text> texts;
+    std::istringstream asked(arguments[4]);
+    for (std::string one; std::getline(asked, one, ',');)
+        texts.push_back(textOf(llama_model_get_vocab(model), one, arguments[3]));
+    for (int i = 5; i < count; ++i)
+        for (const Text& text : texts) run(model, text, arguments[i], attention);
     llama_model_free(model);
     return 0;
 }
