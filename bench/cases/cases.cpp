@@ -1,3 +1,4 @@
+// To measure more: a row, or one of shapes in models.cpp.
 #include "bench/cases/cases.hpp"
 
 #include "plan/element_formats.h"

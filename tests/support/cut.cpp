@@ -1,3 +1,5 @@
+// To cut off a thing more: a row of ROPE_CUTS in cut.hpp, and what this file does for it. tests/gpu/lacking_test.cpp
+// takes every row.
 #include "cut.hpp"
 
 #include <algorithm>

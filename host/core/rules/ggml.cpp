@@ -1,4 +1,6 @@
 // This file reads the parameters of ggml's rope operator: ropeReadGgml.
+//
+// To read another parameter of ggml's: here. Outputs of ggml's own code lie in tests/data/ggml.
 #include "rules/geometric.h"
 #include "rules/real.h"
 #include "rules/refuse.h"

@@ -1,3 +1,4 @@
+// To read a key more of a .gguf file: kKeys, and the file of this folder that takes its value.
 #include "models/gguf/header.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// To let `vkrope check` combine an option of tables or rotations with all others: a row of kOptions.
 #include "program/check/matrix.hpp"
 
 #include "plan/pairing.h"

@@ -1,3 +1,4 @@
+// To change what becomes of a file when a signal comes: here alone.
 #include "program/files/new_file.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// To read a type of elements more: an enumerator of NpyArray::Type, and its row of kArrayTypes.
 #include "program/files/npy.hpp"
 
 #include <algorithm>
