@@ -17,7 +17,6 @@ add_library(vkrope-measure STATIC EXCLUDE_FROM_ALL
     bench/cases/rotation.cpp
     bench/harness/round_robin.cpp
     bench/cases/table.cpp
-    bench/cases/tuner.cpp
     bench/cases/typical_passes.cpp
     ${VKROPE_BASELINES})
 target_include_directories(vkrope-measure PRIVATE ${VKROPE_ROOTS})

@@ -273,7 +273,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/program/commands/rotate_request.cpp
         host/program/commands/table.cpp
         host/program/target.cpp
-        host/program/bench/tune.cpp)
+        )
     target_include_directories(vkrope-tool PRIVATE ${VKROPE_ROOTS} ${VKROPE_SPIRV_INCLUDE})
     target_link_libraries(vkrope-tool PRIVATE vkrope-models vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)

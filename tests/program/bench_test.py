@@ -125,17 +125,6 @@ def bench_times_many_dispatches_over_many_buffers():
 
 
 @test
-def bench_understands_the_old_name_of_a_place_and_shows_the_new_one():
-    if not vulkan_devices():
-        sys.exit(77)
-    places = [json.loads(run(*SMALL_BENCH, "--place", place, "--json")[0])["rows"][0]["place"]
-              for place in ("elsewhere", "out-of-place")]
-    assert places == ["out-of-place"] * 2, places
-    text = run("bench", "--help")[0]
-    assert "out-of-place" in text and "elsewhere" not in text, text
-
-
-@test
 def bench_measures_only_what_is_named():
     if not vulkan_devices():
         sys.exit(77)
@@ -215,6 +204,7 @@ def bench_refuses_nonsense_in_one_line():
         ("element of encodings", ["--encodings", "--element", "f16"], "--element goes with rotations"),
         ("batch of tables", ["--table", "--batch", "2"], "--batch goes with rotations"),
         ("two layouts", ["--batch", "2", "--packed", "2"], "--batch and --packed are two layouts of sequences; give one of them"),
+        ("tokens that are none", ["--tokens", "x"], "--tokens takes"),
         ("the reference", ["--device", "reference"], "--device is reference, which is no Vulkan device"),
         ("three of a tuning", ["--tuning", "64,8"], "--tuning takes group size, heads and pairs as 128,2,8"),
         ("four of a tuning", ["--tuning", "64,8,4,1"], "--tuning takes group size, heads and pairs"),
@@ -227,8 +217,3 @@ def bench_refuses_nonsense_in_one_line():
         if what in ("no such device", "tuning that is none") and not vulkan_devices():
             continue
         expect_refusal(what, ["bench", *arguments], sentence, before)
-    for arguments, sentence in [(["--tokens", "x"], "--tokens takes"), (["--device", "reference"], "which is no Vulkan device")]:
-        expect_refusal("tune", ["bench", "--tune", *arguments], sentence, before)
-    for other in [["--table"], ["--fused"], ["--encodings"], ["--costs"], ["--tuning", "64,8,4"], ["--only", "kv"]]:
-        expect_refusal(f"tune with {other[0]}", ["bench", "--tune", *other],
-                       f"vkrope bench: {other[0]} does not go with --tune; leave one out\n", before)

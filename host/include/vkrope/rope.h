@@ -520,7 +520,7 @@ typedef struct RopeTensor {
 } RopeTensor;
 
 /* RopeTuning cuts the work into threads. The library chooses each value that is 0 by the limits and the shape.
- * `vkrope bench --tune` finds better values by measurement. No bit of a result depends on them. */
+ * `vkrope bench --tuning` times other values. No bit of a result depends on them. */
 typedef struct RopeTuning {
     uint32_t group_size; /* threads of a group, up to limits.group_size; for a rotation the maximum */
     uint32_t heads;      /* that one thread takes, up to ROPE_MAX_TUNED_HEADS; a rotation's at most

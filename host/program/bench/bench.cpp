@@ -1,7 +1,6 @@
 // vkrope bench: times a device's rotations, tables, fused passes and other encodings beside copies of as many bytes.
 #include "program/bench/cases.hpp"
 #include "program/bench/report.hpp"
-#include "program/bench/tune.hpp"
 #include "program/option_values.hpp"
 #include "program/progress.hpp"
 #include "program/target.hpp"
@@ -33,25 +32,11 @@ struct BenchOptions {
     TimingOptions timing;
     CaseOptions cases;
     uint32_t rounds = 0, batch = 0, packed = 0;
-    bool tables = false, fused = false, encodings = false, costs = false, json = false, tune = false;
+    bool tables = false, fused = false, encodings = false, costs = false, json = false;
     bool rotations() const { return !tables && !fused && !encodings && !costs; }
 };
 
-bool checkTuneOptions(const BenchOptions& options, Failure* failure) {
-    const std::pair<const char*, bool> given[] = {
-        {"--table", options.tables},           {"--fused", options.fused},
-        {"--encodings", options.encodings},    {"--costs", options.costs},
-        {"--tuning", !options.tuning.empty()}, {"--only", !options.only.empty()},
-        {"--batch", options.batch != 0},       {"--packed", options.packed != 0}};
-    for (const auto& option : given) {
-        if (option.second)
-            return refuse(failure, std::string(option.first) + " does not go with --tune; leave one out");
-    }
-    return true;
-}
-
 bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
-    if (options.tune && !checkTuneOptions(options, failure)) return false;
     const std::pair<const char*, bool> given[] = {{"--element", !options.cases.elements.empty()},
                                                   {"--pairing", !options.cases.pairings.empty()},
                                                   {"--place", !options.cases.places.empty()},
@@ -280,8 +265,6 @@ bool checkOnlyOption(const BenchOptions& options, Failure* failure) {
 
 bool runBench(const BenchOptions& options, Failure* failure) try {
     if (!checkBenchOptions(options, failure) || !checkOnlyOption(options, failure)) return false;
-    if (options.tune)
-        return runTune({options.device, options.timing, options.cases, options.rounds, options.json}, failure);
     BenchDevice bench = openTimedDevice(options.device, options.timing);
     if (!checkTuningOption(options, bench, failure)) return false;
     const rope::DeviceInfo& info = bench.device().info();
@@ -330,16 +313,9 @@ const char kBenchFooter[] =
     "cache together (--working-set); warm us is the time on one set, where one fits a cache. A line at the end says "
     "so\n"
     "if the device's clock moved.\n"
-    "--tune times each case with up to twenty tunings: 1, 2, 4 and 8 heads and 8 and 4 pairs of a thread, then groups\n"
-    "of at most 64 to 512 threads for the best of these. They take turns with the library's own; the best few are "
-    "timed\n"
-    "once more, and --rounds are theirs. No bit depends on a tuning. \"keep\": none is faster than the noise "
-    "explains.\n"
-    "`take` is a RopeTuning for a description, and with its commas for --tuning.\n"
     "Exit status 1 where results are wrong.\n\n"
     "examples:\n"
     "  vkrope bench --tokens 1,32 --element f16\n"
-    "  vkrope bench --tune --tokens 1,64 --element f32\n"
     "  vkrope bench --costs";
 
 } // namespace
@@ -358,7 +334,7 @@ RunCommand addBenchCommand(CLI::App* app) {
                                "third three times, and so on"),
                "a whole number of sequences", 1, 1024);
     addTimingOptions(app, &options->timing);
-    takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see --tune"));
+    takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own: group size, heads and pairs, as 128,2,8; no bit depends on it"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
     app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");
     app->add_flag(
@@ -366,7 +342,6 @@ RunCommand addBenchCommand(CLI::App* app) {
         "instead, what is added to embeddings, and biases on scores (--tokens are their queries), beside copies, and "
         "additions beside a kernel that only adds, sum");
     app->add_option("--only", options->only, "those measurements alone whose names have this in them, as kv_q8_0");
-    app->add_flag("--tune", options->tune, "instead, try how the device's threads are best cut");
     app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
     app->add_flag("--json", options->json, "as JSON, which python -m vkrope plot bandwidth draws");
     app->footer(kBenchFooter);

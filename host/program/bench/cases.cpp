@@ -38,15 +38,9 @@ void choose(const std::vector<measure::Named<T>>& all, const std::vector<std::st
 }
 
 // The option takes a name, or several with commas between them, and may be given again.
-CLI::Option* takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names,
-                        std::vector<std::string>* to, const char* help) {
-    CLI::Option* option = app->add_option(name, *to, help);
-    return option->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
-}
-
-// The option understands an older name of a value; no help shows that name.
-void alsoTakes(CLI::Option* option, const char* old, const char* name) {
-    option->transform([=](const std::string& given) { return given == old ? name : given; }, "");
+void takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names,
+                std::vector<std::string>* to, const char* help) {
+    app->add_option(name, *to, help)->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
 }
 
 bool readTuningNumbers(const std::string& text, uint32_t three[3]) {
@@ -59,12 +53,6 @@ bool readTuningNumbers(const std::string& text, uint32_t three[3]) {
 
 const CaseChoices kDefaultChoices = {kLlama,    {ROPE_PAIRING_HALF},  {false, true},
                                      kElements, {ROPE_SOURCE_INLINE}, {1, 32, 512, 4096}};
-const CaseChoices kTuneChoices = {kLlama,
-                                  {ROPE_PAIRING_HALF},
-                                  {false},
-                                  {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16},
-                                  {ROPE_SOURCE_INLINE},
-                                  {1, 32, 512, 4096}};
 
 CaseChoices choicesOf(const CaseOptions& options, const CaseChoices& otherwise) {
     CaseChoices c = options.all ? measure::allChoices() : otherwise;
@@ -90,8 +78,7 @@ void addCaseOptions(CLI::App* app, CaseOptions* options) {
                "a whole number of tokens", 1, 1u << 20);
     takesNames(app, "--element", namesOf(measure::elements()), &options->elements, "of Q and K");
     takesNames(app, "--pairing", namesOf(measure::pairings()), &options->pairings, "of Q and K");
-    alsoTakes(takesNames(app, "--place", namesOf(measure::placements()), &options->places, "where the result goes"),
-              "elsewhere", "out-of-place");
+    takesNames(app, "--place", namesOf(measure::placements()), &options->places, "where the result goes");
     takesNames(app, "--source", namesOf(measure::sources()), &options->sources, "of cos and sin");
     app->add_flag("--all", options->all, "take every value of each option that is not given: hours on a CPU's driver");
 }

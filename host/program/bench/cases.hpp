@@ -20,8 +20,8 @@ struct CaseOptions {
 };
 void addCaseOptions(CLI::App* app, CaseOptions* options);
 
-// These are measured if no option chooses; each takes about a minute on a CPU's driver.
-extern const measure::CaseChoices kDefaultChoices, kTuneChoices;
+// These are measured if no option chooses; they take about a minute on a CPU's driver.
+extern const measure::CaseChoices kDefaultChoices;
 
 // A choice that no option makes is everything with --all, else the one that `otherwise` has.
 measure::CaseChoices choicesOf(const CaseOptions& options, const measure::CaseChoices& otherwise);
