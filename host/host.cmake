@@ -247,7 +247,6 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
 
     add_executable(vkrope-tool
         host/program/files/arrays.cpp
-        host/program/commands/axes.cpp
         host/program/bench/bench.cpp
         host/program/bench/cases.cpp
         host/program/bench/report.cpp

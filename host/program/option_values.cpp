@@ -78,7 +78,23 @@ static std::string choiceSentence(const std::string& name, const std::string& te
     return name + " takes one of " + choices + ", not '" + given + "'";
 }
 
+// Options that a user may look for, and what does the same.
+static constexpr const char* kElsewhere[][2] = {
+    {"--frequencies", "python -m vkrope takes frequencies of your own"},
+    {"--scale", "python -m vkrope takes it beside --frequencies"},
+    {"--sections", "--config says it, and vkrope.Encoding of the Python package"},
+    {"--axes", "--config says it, and vkrope.Encoding of the Python package"},
+    {"--cos", "a rotation by given rows is ROPE_SOURCE_ROWS of rope.h"},
+    {"--sin", "a rotation by given rows is ROPE_SOURCE_ROWS of rope.h"},
+    {"--format", "python -m vkrope table has all formats of rows"},
+    {"--plot", "python -m vkrope plot bandwidth draws what --json prints"},
+    {"--tune", "--tuning times one cut of the threads"},
+};
+
 static std::string noOptionSentence(const std::string& option) {
+    for (const auto& [name, instead] : kElsewhere) {
+        if (option == name) return "there is no option '" + option + "'; " + instead;
+    }
     return "there is no option '" + option + "'; --help lists what is taken";
 }
 

@@ -38,7 +38,7 @@ TEST(Config, ModelsWithoutRotationAreAnsweredWithWhatTheyHave) {
          "audio", "Device.add"},
         {R"({"model_type": "seamless_m4t", "hidden_size": 1024})", "", "unless its position_embeddings_type is rotary"},
         {R"({"model_type": "mamba", "hidden_size": 768})", "", "no positions"},
-        {R"({"model_type": "lightglue", "descriptor_dim": 256})", "", "`vkrope rotate --cos"},
+        {R"({"model_type": "lightglue", "descriptor_dim": 256})", "", "ROPE_SOURCE_ROWS of rope.h"},
     };
     for (const auto& row : rows) {
         const std::string said = refusal(row[0], row[1]);

@@ -3,15 +3,14 @@ import os
 import subprocess
 import sys
 
-import numpy as np
-
+from model import write_config
 from program import COMMAND, LIMIT, run, test, vulkan_devices
 
 
 @test
 def without_a_driver_the_cpu_is_named():
-    np.save("f.npy", np.ones(4))
-    table = ["table", "--frequencies", "f.npy", "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy"]
+    write_config()
+    table = ["table", "--config", "config.json", "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy"]
     for command, sentence in [(table, "; --device cpu needs no driver and gives the same bits\n"),
                               (["devices"], "; other commands need none with --device cpu\n"),
                               (["check", "--quick"], "GPU's driver\n")]:  # it takes no CPU

@@ -14,6 +14,18 @@ def write_config(path="config.json", **changes):
         json.dump(config, file)
 
 
+def write_axes(order, sections):
+    """A model whose pairs turn by t, h and w."""
+    write_config(model_type={"contiguous": "qwen2_vl", "interleaved": "qwen3_vl_text"}[order], head_dim=2 * sum(sections),
+                 rope_theta=10000.0, rope_scaling=dict(rope_type="default", mrope_section=sections))
+
+
+def write_scaled(scale, head_dim, **changes):
+    """A model whose cos and sin have a factor, and whose frequencies are plain."""
+    write_config(head_dim=head_dim, rope_theta=10000.0, rope_scaling=dict(
+        rope_type="yarn", factor=1.0, attention_factor=scale, original_max_position_embeddings=4096), **changes)
+
+
 def frequencies(base=500000.0, rotary=64):
     return np.float64(base) ** (-np.arange(0, rotary, 2, dtype=np.float64) / rotary)
 

@@ -110,7 +110,6 @@ def no_ending_promises_another_format():
     os.mkdir("d.safetensors:x")
     for name in ["f", "json.txt/f", "f.v1", "f.npy", "d.safetensors:x/f.npy", "f.npz.npy"]:
         run("frequencies", "--config", "config.json", "--npy", name)
-        run("table", "--frequencies", name, "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy", "--device", "cpu")
     assert open("f", "rb").read() == open("f.npy", "rb").read()
 
 

@@ -3,7 +3,7 @@ import shlex
 
 import numpy as np
 
-from model import frequencies, random, write_config
+from model import random, write_config
 from program import COMMAND, expect_refusal, run, test
 
 
@@ -20,12 +20,6 @@ def write_hostile_files():
     np.save("empty.npy", np.zeros((1, 0, 2, 64), np.float32))
     np.save("p5.npy", np.arange(5))
     np.save("fp.npy", np.arange(4.0))
-    np.save("f.npy", frequencies(10000, 64))
-    np.save("f32.npy", frequencies(10000, 64).astype(np.float32))
-    np.save("f_nan.npy", np.full(32, np.nan))
-    np.save("c.npy", np.ones((8, 32), np.float32))
-    np.save("c16.npy", np.ones((8, 16), np.float32))
-    np.save("wide.npy", np.ones((8, 64), np.float32))
     whole = open("q.npy", "rb").read()
     open("cut.npy", "wb").write(whole[:-9])
     open("header.npy", "wb").write(whole[:40])
@@ -51,7 +45,6 @@ def nonsense():
         return result
 
     table = ["table", "--config", "config.json", "--positions", "0:4", "--cos", "o.npy", "--sin", "o2.npy"]
-    given = but(config=None, cos="c.npy", sin="c.npy")
     yield from [
         ("no command", [], "command"),
         ("unknown command", ["rotat"], "rotat"),
@@ -75,7 +68,7 @@ def nonsense():
         ("empty tensor", but(q="empty.npy"), "[1, 0, 2, 64]"),
         ("k without k-out", but(k="q.npy"), "--k-out"),
         ("k-out without k", but(k_out="o2.npy"), "--k"),
-        ("k of other length", but(k="k3.npy", k_out="o2.npy"), "[1, 3, 2, 64]; batch, tokens and head must be alike; if both "
+        ("k of other length", but(k="k3.npy", k_out="o2.npy"), "[1, 3, 2, 64]; batch and tokens must be alike; if both "
          "have their heads before their tokens, say --order bhsd\n"),
         ("k of other type", but(k="k_f16.npy", k_out="o2.npy"), "float16"),
         ("no positions", but(positions=None), "--positions"),
@@ -86,7 +79,7 @@ def nonsense():
         ("heads before tokens", but(positions="0:2"), "if --q has its heads before its tokens, say --order bhsd"),
         ("tokens before heads of rank 3", but(q="q3.npy", positions="0:3"),
          "3 x 4 tokens; if --q is [seq, heads, dim], say --order shd\n"),
-        ("tokens of an image before heads", but(q="q3.npy", positions="hw.npy", axes="0,1," * 15 + "0,1"),
+        ("tokens of an image before heads", but(config="image.json", q="q3.npy", positions="hw.npy"),
          "2 x 3 positions, but --q has 3 x 4 tokens; if --q is [seq, heads, dim], say --order shd\n"),
         ("tokens before heads", but(positions="0:4", order="bhsd"), "its tokens before its heads, say --order bshd"),
         ("heads side by side", but(q="unsplit.npy"), "--config says 64; if these are the heads of a token side by side, "
@@ -96,18 +89,16 @@ def nonsense():
         ("array of other count", but(positions="p5.npy"), "5"),
         ("positions of halves", but(positions="k_f16.npy"), "[1, 4, 2, 64]"),
         ("no config", but(config="none.json"), "none.json"),
-        ("no angles", but(config=None), "--config"),
-        ("config and frequencies", but(frequencies="f.npy"), "--frequencies"),
-        ("scale of a config", but(scale="2"), "--scale"),
-        ("frequencies of float32", but(config=None, frequencies="f32.npy"), "float32"),
-        ("frequencies that are NaN", but(config=None, frequencies="f_nan.npy"), "nan"),
-        ("cos without sin", but(config=None, cos="c.npy"), "--sin"),
-        ("config and cos", but(cos="c.npy", sin="c.npy"), "--config"),
-        ("cos and sin unlike", but(config=None, cos="c.npy", sin="c16.npy"), "[8, 16]"),
-        ("values twice", but(config=None, cos="wide.npy", sin="wide.npy"), "first halves"),
-        ("inline from a table", given + ["--source", "inline"], "inline"),
-        ("angle of a table", given + ["--angle", "exact"], "--angle"),
-        ("rows of other count", given + ["--source", "rows"], "8 rows"),
+        ("no angles", but(config=None), "--config is missing"),
+        ("table of no angles", table[:1] + table[3:], "--config is missing"),
+        ("table of one file", table[:-2], "--sin is missing"),
+        *[(f"{option}, which is gone", but(**{option: "x.npy"}), f"there is no option '--{option}'; {way}")
+          for option, way in [("frequencies", "python -m vkrope takes frequencies of your own\n"), ("scale", "python -m vkrope"),
+                              ("sections", "--config says it, and vkrope.Encoding"), ("axes", "--config says it"),
+                              ("cos", "a rotation by given rows is ROPE_SOURCE_ROWS of rope.h\n"), ("sin", "a rotation by given rows")]],
+        ("formats of tables", table + ["--format", "split"], "there is no option '--format'; python -m vkrope table has all"),
+        ("a picture of bandwidth", ["bench", "--plot", "x.svg"], "'--plot'; python -m vkrope plot bandwidth draws what --json prints"),
+        ("a search for cuts", ["bench", "--tune"], "'--tune'; --tuning times one cut of the threads"),
         ("pairing", but(pairing="quarter"), "quarter"),
         ("odd part", but(rotary_dim="33"), "33"),
         ("part beyond the head", but(rotary_dim="66"), "66"),
@@ -130,6 +121,8 @@ def nonsense():
 
 @test
 def nonsense_is_refused_in_one_line():
+    write_config(model_type="gemma4_vision")
+    os.rename("config.json", "image.json")
     write_config()
     write_hostile_files()
     before = sorted(os.listdir("."))
@@ -143,9 +136,8 @@ def nonsense_is_refused_in_one_line():
 def values_are_refused_in_words():
     write_config()
     np.save("q.npy", random((1, 4, 2, 64)))
-    np.save("f.npy", frequencies(10000, 64))
     before = sorted(os.listdir("."))
-    rotation = ["rotate", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy"]
+    rotation = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy"]
     config = ["frequencies", "--config", "config.json"]
     length = "--length takes a whole number of positions from 1 to 9007199254740992, not "
     cases = [
@@ -158,17 +150,15 @@ def values_are_refused_in_words():
         (config + ["--json=x"], "--json takes no value"),
         (["devices", "--json=7x"], "--json takes no value"),
         (["bench", "--element=a flag override"], "--element takes one of f32, f16, bf16, not 'a flag override'"),
-        (rotation + ["--frequencies", "f.npy", "--scale", "big"], "--scale takes a number from"),
-        (rotation + ["--frequencies", "f.npy", "--scale", "inf"], "--scale takes a number from"),
-        (rotation + ["--frequencies", "f.npy", "--rotary-offset", "x"], "--rotary-offset takes a whole number"),
-        (rotation + ["--frequencies", "f.npy", "--rotary-offset", "1e3"], "--rotary-offset takes a whole number"),
+        (rotation + ["--rotary-offset", "x"], "--rotary-offset takes a whole number"),
+        (rotation + ["--rotary-offset", "1e3"], "--rotary-offset takes a whole number"),
         (["check", "--device", ""], "--device is"), (["models", ""], "name is empty"),
     ]
     for name in ["--config", "--layer-type", "--length", "--rotary-dim", "--npy"]:
         cases.append((config + [name, ""], name + " is empty; it takes a value") if name != "--config" else
                      (["frequencies", name, ""], name + " is empty; it takes a value"))
-    for name in ["--pairing", "--device", "--element", "--source", "--k", "--k-out", "--scale", "--angle", "--order"]:
-        cases.append((rotation + ["--frequencies", "f.npy", name, ""], name + " is empty; it takes a value"))
+    for name in ["--pairing", "--device", "--element", "--k", "--k-out", "--angle", "--order"]:
+        cases.append((rotation + [name, ""], name + " is empty; it takes a value"))
     for arguments, sentence in cases:
         expect_refusal(" ".join(arguments[:1] + arguments[-2:]), arguments, sentence, before)
     assert run(*config, "--length", "1e6") == run(*config)
@@ -186,14 +176,11 @@ def what_went_to_python_is_refused_with_the_way():
         for more in [[], ["--help"], ["--to", "half", "q.npy", "-o", "o.npy"]]:
             expect_refusal(command, [command, *more], f"{command} is in the Python package: {way}\n", before)
     rotation = {"--config": "config.json", "--positions": "0:4", "--q": "q.npy", "--q-out": "o.npy"}
-    given = {"--cos": "q.npy", "--sin": "q.npy", "--q": "q.npy", "--q-out": "o.npy"}
     table = {"--config": "config.json", "--positions": "0:4", "--cos": "o.npy", "--sin": "o2.npy"}
     for command, options, option in [("rotate", rotation, "--positions"), ("rotate", rotation, "--q"), ("rotate", rotation, "--q-out"),
                                      ("rotate", {**rotation, "--k-out": "o2.npy"}, "--k"),
                                      ("rotate", {**rotation, "--k": "q.npy"}, "--k-out"),
-                                     ("rotate", given, "--cos"), ("table", table, "--cos"), ("table", table, "--sin"),
-                                     ("table", {"--positions": "0:4", "--cos": "o.npy", "--sin": "o2.npy"}, "--frequencies"),
-                                     ("table", {"--config": "config.json", "--positions": "0:4", "--format": "split"}, "--out"),
+                                     ("table", table, "--cos"), ("table", table, "--sin"),
                                      ("frequencies", {"--config": "config.json"}, "--npy")]:
         for file in ["q.npz", "q.npz:q", "none.safetensors", "m.safetensors:a.q", "model.safetensors.index.json:a.q"]:
             arguments = [word for pair in {**options, option: file}.items() for word in pair]
@@ -221,9 +208,6 @@ def arrays_are_judged_before_they_are_read():
     many = 1 << 28
     refused_in_little_memory(rotation + [sparse("f8", 1, 4, 2, many)], "holds float64")
     refused_in_little_memory(rotation + [sparse("f4", many)], "it must have rank 4")
-    refused_in_little_memory(["rotate", "--frequencies", sparse("f8", many), *rotation[3:], "q.npy"], "at most 4096")
-    refused_in_little_memory(["rotate", "--cos", sparse("f4", many // 8, 4, 2, 1), "--sin", "q.npy", *rotation[5:], "q.npy"],
-                             "it must be [max positions, pairs]")
     given = [*rotation[:3], *rotation[5:], "q.npy", "--positions"]
     refused_in_little_memory(given + [sparse("i8", many)], f"{many} positions")
     refused_in_little_memory(given + [sparse("u2", many)], "holds uint16")

@@ -1,14 +1,15 @@
+import json
 import os
 
 import numpy as np
 
-from model import (angles, axes_of, axis_angles, expect_close, frequencies, narrow, positions_of_axes, random, rotate,
-                   rotate_both, widen, write_config)
+from model import (angles, expect_close, frequencies, narrow, random, rotate, rotate_both, widen, write_config,
+                   write_scaled)
 from program import devices, expect_refusal, run, test
 
 
 @test
-def rotate_is_numpys_in_every_order_pairing_and_source():
+def rotate_is_numpys_in_every_order_and_pairing():
     write_config()
     positions = np.array([3, -1, 70000, 12, 5], np.int64)
     np.save("p.npy", positions)
@@ -17,12 +18,9 @@ def rotate_is_numpys_in_every_order_pairing_and_source():
         shape = (lambda h: (2, 5, h, 64)) if order == "bshd" else (lambda h: (2, h, 5, 64))
         q, k = random(shape(6)), random(shape(2), seed=2)
         for pairing, out in [("half", None), ("interleaved", None), ("half", "interleaved"), ("interleaved", "half")]:
-            for source in [None, "inline", "table", "rows"]:
-                arguments = ["--config", "config.json", "--positions", "p.npy", "--order", order, "--pairing", pairing]
-                arguments += ["--pairing-out", out] if out else []
-                arguments += ["--source", source] if source else []
-                rotate_both(" ".join(arguments), arguments, q, k,
-                            lambda x: rotate(x, cos, sin, pairing, out, 0, order), "f32")
+            arguments = ["--config", "config.json", "--positions", "p.npy", "--order", order, "--pairing", pairing]
+            arguments += ["--pairing-out", out] if out else []
+            rotate_both(" ".join(arguments), arguments, q, k, lambda x: rotate(x, cos, sin, pairing, out, 0, order), "f32")
 
 
 @test
@@ -56,85 +54,29 @@ def reference_is_rounded_once():
 
 @test
 def rotate_takes_parts_offsets_and_operations():
-    values = frequencies(10000, 24)
-    np.save("f.npy", values)
-    cos, sin = (a[None] for a in angles(np.arange(7), values, 1.5))
+    write_scaled(1.5, 64)
+    cos, sin = (a[None] for a in angles(np.arange(7), frequencies(10000, 24), 1.5))
     q, k = random((2, 7, 3, 64)), random((2, 7, 1, 64), seed=2)
-    given = ["--frequencies", "f.npy", "--scale", "1.5", "--positions", "0:7", "--rotary-dim", "24"]
+    given = ["--config", "config.json", "--positions", "0:7", "--rotary-dim", "24"]
     operations = {None: (cos, sin), "--transpose": (cos, -sin), "--inverse": (cos / 1.5**2, -sin / 1.5**2),
                   "--shift": (cos / 1.5, sin / 1.5)}
     for begin in [None, 40]:
         for operation, (c, s) in operations.items():
-            for source in ["inline", "rows", "table"]:
-                arguments = given + ["--source", source] + ([operation] if operation else [])
-                arguments += ["--rotary-offset", begin] if begin else []
-                rotate_both(str(arguments), arguments, q, k, lambda x: rotate(x, c, s, begin=begin or 0), "f32")
-    np.save("c.npy", cos[0].astype(np.float32))
-    np.save("s.npy", sin[0].astype(np.float32))
-    for operation in ["--inverse", "--shift"]:
-        c, s = operations[operation]
-        rotate_both(f"{operation} by given rows of a scale",
-                    ["--cos", "c.npy", "--sin", "s.npy", "--scale", "1.5", operation], q, k,
-                    lambda x: rotate(x, c, s), "f32")
-    write_config()
-    plain = angles(np.arange(7), frequencies(500000, 32))
-    rotate_both("--rotary-dim of a model", ["--config", "config.json", "--positions", "0:7", "--rotary-dim", "32"], q, k,
-                lambda x: rotate(x, plain[0][None], plain[1][None]), "f32")
+            arguments = given + ([operation] if operation else [])
+            arguments += ["--rotary-offset", begin] if begin else []
+            rotate_both(str(arguments), arguments, q, k, lambda x: rotate(x, c, s, begin=begin or 0), "f32")
 
 
 @test
-def rotate_takes_a_given_table_or_rows():
-    rng = np.random.default_rng(5)
-    cos, sin = rng.uniform(-1, 1, (2, 20, 32)).astype(np.float32)
-    q, k = random((2, 5, 3, 64)), random((2, 5, 1, 64), seed=2)
-    positions = np.array([[0, 19, 4, 4, 7], [1, 2, 3, 11, 10]], np.int64)
-    np.save("c.npy", cos)
-    np.save("s.npy", sin)
-    np.save("p.npy", positions)
-    table = ["--cos", "c.npy", "--sin", "s.npy"]
-    rotate_both("table", table + ["--positions", "p.npy"], q, k,
-                lambda x: rotate(x, widen(cos)[positions], widen(sin)[positions]), "f32")
-    np.save("c.npy", cos[:10].reshape(2, 5, 32))
-    np.save("s.npy", sin[:10].reshape(2, 5, 32))
-    by_token = (widen(cos[:10].reshape(2, 5, 32)), widen(sin[:10].reshape(2, 5, 32)))
-    rotate_both("rows of a batch", table, q, k, lambda x: rotate(x, *by_token), "f32")
-    np.save("c.npy", cos[:10])
-    np.save("s.npy", sin[:10])
-    rotate_both("rows", table + ["--source", "rows"], q, k, lambda x: rotate(x, *by_token), "f32")
-    np.save("c.npy", cos[:5].astype(np.float16))
-    np.save("s.npy", sin[:5].astype(np.float16))
-    shared = (widen(cos[None, :5].astype(np.float16)), widen(sin[None, :5].astype(np.float16)))
-    rotate_both("float16 rows of one sequence", table, q, k, lambda x: rotate(x, *shared), "f32")
-
-
-@test
-def positions_outside_a_table_are_refused_or_pass():
-    np.save("c.npy", np.zeros((4, 16), np.float32))
-    np.save("s.npy", np.ones((4, 16), np.float32))
-    q = random((1, 6, 2, 32))
-    np.save("q.npy", q)
-    np.save("p.npy", np.array([-1, 0, 3, 4, 2000000000, 1], np.int32))
-    before = sorted(os.listdir("."))
-    plain = ["rotate", "--cos", "c.npy", "--sin", "s.npy", "--q", "q.npy", "--q-out", "o.npy", "--device"]
-    outside = "outside the 4 rows of --cos and --sin, of the positions 0 to 3; --outside pass lets such tokens pass"
-    for device in devices():
-        for positions, options, words in [("p.npy", [], "-1 for token 0"), ("p.npy", ["--skip-first", "1"], "4 for token 3"),
-                                          ("0:6", [], "4 for token 4"), ("1:7", ["--outside", "refuse"], "4 for token 3"),
-                                          ("-1:5", ["--skip-first", "1"], "4 for token 5")]:
-            expect_refusal(positions, [*plain, device, "--positions", positions, *options],
-                           f"--positions has {words}, {outside}", before)
-    for device in devices():
-        run(*plain, device, "--positions", "0:4", "--skip-last", "2")
-        assert np.array_equal(np.load("o.npy")[:, 4:], q[:, 4:])
-        _, errors = run(*plain, device, "--positions", "p.npy", "--outside", "pass")
-        assert errors.count("\n") == 1 and "3 of 6 tokens" in errors and errors.startswith("vkrope rotate: "), errors
-        got = np.load("o.npy")
-        assert np.array_equal(got[:, [0, 3, 4]], q[:, [0, 3, 4]])
-        assert np.array_equal(got[:, [1, 2, 5], :, :16], -q[:, [1, 2, 5], :, 16:])
-    before = sorted(os.listdir("."))
-    expect_refusal("rows", ["rotate", "--cos", "c.npy", "--sin", "s.npy", "--source", "rows", "--outside", "pass", "--q",
-                            "q.npy", "--q-out", "new.npy"], "--outside goes with --positions", before)
-    expect_refusal("a word", [*plain, "cpu", "--outside", "skip"], "--outside", before)
+def chunks_hold_halves_of_their_own():
+    q, k = random((1, 5, 2, 32)), random((1, 5, 1, 32), seed=2)
+    write_config(model_type="gemma4_vision", head_dim=32, rope_theta=None)
+    told = json.loads(run("frequencies", "--config", "config.json", "--json")[0])
+    cos, sin = (a[None] for a in angles(np.arange(5), np.array(told["frequencies"])))
+    for pairing, out in [("half", None), ("half", "interleaved"), ("interleaved", "half")]:
+        arguments = ["--config", "config.json", "--positions", "0:5", "--pairing", pairing] + (["--pairing-out", out] if out else [])
+        rotate_both(str(arguments), arguments, q, k, lambda x: rotate(x, cos, sin, pairing, out, chunk=told["chunk_dim"]), "f32",
+                    "on all 2 axes")
 
 
 @test
@@ -164,65 +106,6 @@ def rotate_takes_rank_3_and_writes_in_place():
         run("rotate", "--config", "config.json", "--positions", "p.npy", "--q", "q.npy", "--q-out", "q.npy", "--device",
             device)
         expect_close(np.load("q.npy")[:, :, None], rotate(widen(q)[:, :, None], cos, sin), "f32", device)
-
-
-@test
-def skipped_tokens_stay():
-    values = frequencies(10000, 32)
-    np.save("f.npy", values)
-    axes = axes_of("contiguous", [8, 8])
-    q, k = random((2, 9, 2, 32)), random((2, 9, 1, 32), seed=2)
-    full = positions_of_axes(2, 2, 9)
-    full[:, :, 0] = 2**31 - 1  # a skipped token's widens no table
-    for first, last in [(1, 0), (0, 2), (1, 2), (4, 5)]:
-        skips = ["--skip-first", first, "--skip-last", last]
-        turning = slice(first, 9 - last)
-
-        def window(cos, sin):
-            held = np.ones((2, 9, 16)), np.zeros((2, 9, 16))
-            for to, given in zip(held, (cos, sin)):
-                to[:, turning] = given
-            return held
-
-        cos, sin = window(*axis_angles(full[:, :, turning], axes, values))
-        arrays = [full] + ([full[:, :, turning]] if first + last < 9 else [])
-        for array in arrays:
-            np.save("p.npy", array)
-            for source in ["inline", "table", "rows"]:
-                if source == "table" and first in (0, 4):
-                    continue  # the far token turns, or none does
-                arguments = ["--frequencies", "f.npy", "--sections", "8,8", "--positions", "p.npy", "--source", source]
-                rotate_both(str(skips + [source, array.shape]), arguments + skips, q, k,
-                            lambda x: rotate(x, cos, sin), "f32")
-        if first + last == 9:
-            continue
-        cos, sin = window(*angles(np.arange(3, 12 - first - last), values))
-        for source in ["inline", "table", "rows"] if first == 1 else ["inline"]:
-            arguments = ["--frequencies", "f.npy", "--positions", f"3:{12 - first - last}", "--source", source]
-            rotate_both(str(skips + [source, "range"]), arguments + skips, q, k, lambda x: rotate(x, cos, sin), "f32")
-        np.save("c.npy", cos[0, turning].astype(np.float32))
-        np.save("s.npy", sin[0, turning].astype(np.float32))
-        rotate_both(str(skips + ["given rows"]), ["--cos", "c.npy", "--sin", "s.npy", *skips], q, k,
-                    lambda x: rotate(x, cos, sin), "f32")
-    # Positions for every token: those skipped are not turned all the same.
-    cos, sin = (a[None].copy() for a in angles(np.arange(9), values))
-    cos[:, :2], sin[:, :2], cos[:, 8], sin[:, 8] = 1, 0, 1, 0
-    rotate_both("a range of all", ["--frequencies", "f.npy", "--positions", "0:9", "--skip-first", "2", "--skip-last",
-                                   "1"], q, k, lambda x: rotate(x, cos, sin), "f32")
-
-
-@test
-def chunks_hold_halves_of_their_own():
-    values = frequencies(10000, 32)
-    np.save("f.npy", values)
-    cos, sin = (a[None] for a in angles(np.arange(5), values))
-    q, k = random((1, 5, 2, 40)), random((1, 5, 1, 40), seed=2)
-    for chunk in [4, 8, 16, 32]:
-        for pairing, out in [("half", None), ("half", "interleaved"), ("interleaved", "half")]:
-            arguments = ["--frequencies", "f.npy", "--positions", "0:5", "--rotary-offset", "4", "--chunk-dim", chunk]
-            arguments += ["--pairing", pairing] + (["--pairing-out", out] if out else [])
-            rotate_both(str(arguments), arguments, q, k, lambda x: rotate(x, cos, sin, pairing, out, 4, chunk=chunk),
-                        "f32")
 
 
 @test

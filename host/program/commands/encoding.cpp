@@ -1,10 +1,9 @@
-// This file reads frequencies from a model's configuration or from the caller's own array.
+// This file reads frequencies from a model's configuration.
 #include "program/commands/encoding.hpp"
 #include "models/gguf/gguf.hpp"
-#include "program/commands/axes.hpp"
 #include "program/commands/positions.hpp"
-#include "program/files/arrays.hpp"
 #include "program/option_values.hpp"
+#include "program/target.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -87,87 +86,29 @@ std::string exactly(double number) {
     return text;
 }
 
-bool readGgufModel(const ModelOptions& options, uint32_t rotary_dim, const ConfigFile& file, rope::ModelEncoding* model,
-                   Failure* failure) {
-    rope::GgufRequest request;
+// Both readers' requests have the same members.
+template <typename Request> Request requestOf(const ModelOptions& options, uint32_t rotary_dim) {
+    Request request;
     request.rotary_dim = rotary_dim;
     request.length = options.length;
     request.layer_type = options.layer_type;
     request.layer = options.layer;
-    std::string error;
-    if (file.bytes == nullptr)
-        return rope::readGguf(options.config, request, model, &error) || refuse(failure, "--config: " + error);
-    const std::string& bytes = *file.bytes;
-    return rope::parseGguf(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), request, model, &error) ||
-           refuse(failure, "--config: " + options.config + ": " + error +
-                               (file.is_cut ? "; only the first 256 MiB of a pipe are read" : ""));
-}
-
-bool encodingFromConfig(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
-    rope::ModelEncoding model;
-    if (!readModel(options.model, options.rotary_dim, &model, failure)) return false;
-    encoding->frequencies = model.frequencies;
-    encoding->scale = model.scale;
-    encoding->head_dim = model.head_dim;
-    encoding->nope_dim = model.nope_dim;
-    encoding->rotary_begin = model.rotary_begin;
-    encoding->pairing = model.pairing;
-    encoding->pairing_out = model.pairing_out;
-    encoding->notes = model.notes;
-    const std::string layers = describeLayers(model);
-    if (!layers.empty()) encoding->remarks.push_back(layers);
-    encoding->model_type = model.model_type;
-    encoding->axes = {std::max<uint32_t>(1, static_cast<uint32_t>(model.axis_names.size())), model.axes};
-    for (const uint8_t axis : model.axes) encoding->axes.count = std::max(encoding->axes.count, axis + 1u);
-    encoding->chunk_dim = model.chunk_dim;
-    encoding->skip_first = model.skip_first;
-    encoding->skip_last = model.skip_last;
-    encoding->on_a_grid = model.on_a_grid;
-    encoding->unknown_pairing = model.pairing == ROPE_PAIRING_DEFAULT;
-    encoding->length = describeLength(model);
-    return true;
-}
-
-bool checkFrequencies(const EncodingOptions& options, const rope::NpyArray& array, Failure* failure) {
-    if (array.type != rope::NpyArray::Type::f64 || array.shape.size() != 1 || array.count() == 0) {
-        return refuse(failure, "--frequencies: " + options.frequencies + " is " + rope::npyTypeName(array.type) + " " +
-                                   shapeText(array) + "; it must be float64 [pairs], in radians per position");
-    }
-    if (array.count() > ROPE_MAX_PAIRS)
-        return refuse(failure, "--frequencies has " + std::to_string(array.count()) + " pairs; at most " +
-                                   std::to_string(ROPE_MAX_PAIRS) + " are possible");
-    if (options.rotary_dim != 0 && options.rotary_dim != 2 * array.count()) {
-        return refuse(failure, "--rotary-dim is " + std::to_string(options.rotary_dim) + ", but --frequencies has " +
-                                   std::to_string(array.count()) + " pairs, of " + std::to_string(2 * array.count()) +
-                                   " elements");
-    }
-    return true;
-}
-
-bool encodingFromArray(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
-    const auto check = [&options](const rope::NpyArray& header, Failure* why) {
-        return checkFrequencies(options, header, why);
-    };
-    rope::NpyArray array;
-    if (!readArrayFile("--frequencies", options.frequencies, check, &array, failure)) return false;
-    encoding->frequencies.resize(static_cast<size_t>(array.count()));
-    std::memcpy(encoding->frequencies.data(), array.data.data(), array.data.size());
-    encoding->scale = options.scale == 0 ? 1 : options.scale;
-    return true;
-}
-
-// The plans refuse these values too, but in the library's words.
-bool checkFrequencyValues(const Encoding& encoding, const std::string& from, bool compatible, Failure* failure) {
-    const RopeFrequencies frequencies = {
-        encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale, nullptr, 1};
-    std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
-    RopeReason reason;
-    const RopeAngle angle = compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
-    return ropeWriteFrequencies(&frequencies, angle, words.data(), &reason) == ROPE_SUCCESS ||
-           refuse(failure, from + ": " + reason.text);
+    return request;
 }
 
 } // namespace
+
+bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    *encoding = {};
+    rope::ModelEncoding& model = encoding->model;
+    if (!readModel(options.model, options.rotary_dim, &model, failure)) return false;
+    const std::string layers = describeLayers(model);
+    if (!layers.empty()) encoding->remarks.push_back(layers);
+    encoding->axes = std::max<uint32_t>(1, static_cast<uint32_t>(model.axis_names.size()));
+    for (const uint8_t axis : model.axes) encoding->axes = std::max(encoding->axes, axis + 1u);
+    encoding->length = describeLength(model);
+    return true;
+}
 
 std::string describeLength(const rope::ModelEncoding& model) {
     const RopeRule& rule = model.rule;
@@ -189,12 +130,14 @@ std::vector<uint8_t> frequencyWords(const RopeFrequencies& frequencies, RopeAngl
 }
 
 RopeFrequencies describeFrequencies(const Encoding& encoding, const Positions& positions) {
-    const bool several = positions.axes > 1 && !encoding.axes.of_pair.empty();
-    return {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale,
-            several ? encoding.axes.of_pair.data() : nullptr, 1};
+    const rope::ModelEncoding& model = encoding.model;
+    const bool several = positions.axes > 1 && !model.axes.empty();
+    return {model.frequencies.data(), static_cast<uint32_t>(model.frequencies.size()), model.scale,
+            several ? model.axes.data() : nullptr, 1};
 }
 
-void addLayerOptions(CLI::App* app, ModelOptions* options) {
+void addModelOptions(CLI::App* app, ModelOptions* options) {
+    app->add_option("--config", options->config, "a model's config.json, as Hugging Face has it, or its .gguf");
     app->add_option(
         "--layer-type", options->layer_type,
         "which type of layers, if a model's layers differ: full_attention, sliding_attention, ...; vision or audio for "
@@ -218,46 +161,32 @@ void addRotaryDim(CLI::App* app, uint32_t* rotary_dim) {
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
     ConfigFile file;
     if (!openConfigFile(options.config, &file, failure)) return false;
-    if (file.is_gguf) return readGgufModel(options, rotary_dim, file, model, failure);
     std::string error;
-    rope::ConfigRequest request;
-    request.rotary_dim = rotary_dim;
-    request.layer_type = options.layer_type;
-    request.layer = options.layer;
-    request.length = options.length;
-    return rope::readConfig(*file.bytes, request, model, &error) ||
-           refuse(failure,
-                  "--config: " + options.config + ": " + error + (model->needs_layer ? ", which --layer does" : ""));
+    const auto gguf = requestOf<rope::GgufRequest>(options, rotary_dim);
+    if (file.bytes == nullptr)
+        return rope::readGguf(options.config, gguf, model, &error) || refuse(failure, "--config: " + error);
+    const std::string& bytes = *file.bytes;
+    const uint8_t* first = reinterpret_cast<const uint8_t*>(bytes.data());
+    if (file.is_gguf ? rope::parseGguf(first, bytes.size(), gguf, model, &error)
+                     : rope::readConfig(bytes, requestOf<rope::ConfigRequest>(options, rotary_dim), model, &error))
+        return true;
+    return refuse(failure, "--config: " + options.config + ": " + error +
+                               (file.is_cut          ? "; only the first 256 MiB of a pipe are read"
+                                : model->needs_layer ? ", which --layer does"
+                                                     : ""));
 }
 
 void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
-    CLI::Option* config = app->add_option("--config", options->model.config,
-                                          "a model's config.json, as Hugging Face has it, or its .gguf");
-    addLayerOptions(app, &options->model);
+    addModelOptions(app, &options->model);
+    app->get_option("--config")->required();
     app->get_option("--length")
         ->description("the largest position so far plus 1, for rules that depend on it; without it the largest of "
                       "--positions plus 1");
-    for (const char* name : {"--layer-type", "--layer", "--length"}) app->get_option(name)->needs(config);
-    app->add_option("--frequencies", options->frequencies,
-                    "your own frequencies: float64, radians per position, one per pair")
-        ->excludes(config);
-    CLI::Option* scale = app->add_option(
-        "--scale", options->scale,
-        "factor on cos and sin that goes with --frequencies, or that given --cos and --sin hold; without it 1");
-    scale->excludes(config);
-    takesNumber(scale, "a number", 0x1p-20, 0x1p20);
     addRotaryDim(app, &options->rotary_dim);
-    addAxesOptions(app, &options->axes);
-}
-
-bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
-    *encoding = {};
-    return (options.model.config.empty() ? encodingFromArray : encodingFromConfig)(options, encoding, failure) &&
-           checkFrequencyValues(*encoding,
-                                options.model.config.empty() ? "--frequencies: " + options.frequencies
-                                                             : "--config: " + options.model.config,
-                                options.compatible, failure) &&
-           readAxes(options.axes, static_cast<uint32_t>(encoding->frequencies.size()), &encoding->axes, failure);
+    app->add_option("--angle", options->angle,
+                    "exact, or compatible: the float32 product that PyTorch forms; without it exact")
+        ->check(CLI::IsMember({"exact", "compatible"}));
+    app->add_option("--device", options->device, kDeviceHelp);
 }
 
 namespace {
@@ -265,7 +194,6 @@ namespace {
 bool readForLength(const Positions& positions, const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     const double length = lengthOfPositions(positions), given = options.model.length;
     std::vector<std::string>* remarks = &encoding->remarks;
-    if (options.model.config.empty()) return true;
     if (given != 0) {
         if (given < length && !encoding->length.empty())
             remarks->push_back("--length is " + exactly(given) + ", and the largest position plus one is " +
@@ -274,9 +202,9 @@ bool readForLength(const Positions& positions, const EncodingOptions& options, E
     }
     EncodingOptions asked = options;
     asked.model.length = length;
-    const Encoding before = *encoding;
+    const rope::ModelEncoding before = encoding->model;
     if (length != 0 && !readEncoding(asked, encoding, failure)) return false;
-    if (encoding->frequencies != before.frequencies || encoding->scale != before.scale) {
+    if (encoding->model.frequencies != before.frequencies || encoding->model.scale != before.scale) {
         remarks->push_back("the frequencies are those of a length of " + exactly(length) +
                            ", the largest position plus one; --length N chooses another");
     } else if (!encoding->length.empty()) {
@@ -290,17 +218,17 @@ bool readForLength(const Positions& positions, const EncodingOptions& options, E
 
 bool readEncodingFor(const Positions& positions, const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     if (!readForLength(positions, options, encoding, failure)) return false;
-    if (encoding->on_a_grid && encoding->axes.count > 1 && positions.axes == 1) {
-        encoding->notes.push_back("--positions have one row, and so each token has the same position on all " +
-                                  std::to_string(encoding->axes.count) +
-                                  " axes; [axes, batch, tokens] gives each axis its own");
+    if (encoding->model.on_a_grid && encoding->axes > 1 && positions.axes == 1) {
+        encoding->model.notes.push_back("--positions have one row, and so each token has the same position on all " +
+                                        std::to_string(encoding->axes) +
+                                        " axes; [axes, batch, tokens] gives each axis its own");
     }
     return true;
 }
 
 void sayRemarksAndNotes(const char* command, const Encoding& encoding) {
     for (const std::string& line : encoding.remarks) remark(command, line);
-    for (const std::string& line : encoding.notes) warn(command, line);
+    for (const std::string& line : encoding.model.notes) warn(command, line);
 }
 
 } // namespace tool

@@ -192,52 +192,6 @@ rope::NpyArray frequencyArray(const std::vector<double>& frequencies) {
     return array;
 }
 
-// Returns the options by which pairs get their axes.
-std::string axesOptions(const rope::ModelEncoding& model) {
-    std::vector<uint32_t> sections(model.axis_names.size(), 0);
-    std::string list, counts;
-    for (const uint8_t axis : model.axes) {
-        if (axis < sections.size()) ++sections[axis];
-        list += (list.empty() ? "" : ",") + std::to_string(axis);
-    }
-    for (const uint32_t count : sections) counts += (counts.empty() ? "" : ",") + std::to_string(count);
-    for (const RopeAxesOrder order : {ROPE_AXES_CONTIGUOUS, ROPE_AXES_INTERLEAVED}) {
-        std::vector<uint8_t> axes(model.axes.size());
-        const uint32_t pairs = static_cast<uint32_t>(axes.size()), count = static_cast<uint32_t>(sections.size());
-        if (ropeSetAxes(order, sections.data(), count, pairs, axes.data(), nullptr) == ROPE_SUCCESS &&
-            axes == model.axes)
-            return " --sections " + counts + (order == ROPE_AXES_INTERLEAVED ? " --axes interleaved" : "");
-    }
-    return " --axes " + list;
-}
-
-// Returns the options that `rotate` wants beside --frequencies, where they differ from what it takes without them.
-std::string otherOptions(const rope::ModelEncoding& model) {
-    std::string text;
-    char scale[32];
-    std::snprintf(scale, sizeof scale, "%.17g", model.scale);
-    const auto add = [&text](const char* option, uint32_t value) {
-        if (value != 0) text += std::string(" ") + option + " " + std::to_string(value);
-    };
-    if (model.scale != 1) text += std::string(" --scale ") + scale;
-    if (model.pairing == ROPE_PAIRING_INTERLEAVED) text += " --pairing interleaved";
-    if (model.pairing_out != ROPE_PAIRING_DEFAULT && model.pairing_out != model.pairing)
-        text += std::string(" --pairing-out ") + pairingName(model.pairing_out);
-    add("--rotary-offset", model.rotary_begin);
-    add("--chunk-dim", model.chunk_dim);
-    add("--skip-first", model.skip_first);
-    add("--skip-last", model.skip_last);
-    return model.axes.empty() ? text : text + axesOptions(model);
-}
-
-void remarkOptions(const std::string& path, const rope::ModelEncoding& model) {
-    std::string options = otherOptions(model);
-    if (model.nope_dim != 0)
-        options += ", and for whole heads of " + std::to_string(model.nope_dim + model.head_dim) +
-                   " with --rotary-offset " + std::to_string(model.nope_dim + model.rotary_begin) + " too";
-    if (!options.empty()) remark("frequencies", "rotate takes these with --frequencies " + path + options);
-}
-
 bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
     if (options.schema) {
         std::fputs(frequenciesSchema(), stdout);
@@ -254,7 +208,6 @@ bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
     const std::vector<OutputArray> arrays = {{npy, frequencyArray(model.frequencies)}};
     if (!options.npy.empty() && !writeArrays(arrays, failure)) return false;
     for (const std::string& note : model.notes) warn("frequencies", note);
-    if (!options.npy.empty()) remarkOptions(options.npy, model);
     if (options.json) {
         std::printf("%s\n", encodingJson(model).c_str());
     } else {
@@ -272,14 +225,11 @@ const char kFrequenciesExample[] =
 
 RunCommand addFrequenciesCommand(CLI::App* app) {
     const auto options = std::make_shared<FrequenciesOptions>();
-    app->add_option("--config", options->model.config, "a model's config.json, as Hugging Face has it, or its .gguf");
-    addLayerOptions(app, &options->model);
+    addModelOptions(app, &options->model);
     addRotaryDim(app, &options->rotary_dim);
     app->add_flag("--json", options->json, "print JSON");
-    app->add_option(
-        "--npy", options->npy,
-        "write the frequencies to an .npy of float64; `rotate --frequencies` with it gives the same bits, with "
-        "the other options that a line names: --scale, --pairing, --pairing-out, --rotary-offset, --sections ...");
+    app->add_option("--npy", options->npy,
+                    "write the frequencies to an .npy of float64, as python -m vkrope rotate --frequencies takes them");
     const std::vector<CLI::Option*> others = app->get_options([](CLI::Option* o) { return !o->check_lname("help"); });
     CLI::Option* schema =
         app->add_flag("--json-schema", options->schema, "print the JSON schema of what --json prints, by itself");

@@ -20,8 +20,6 @@ constexpr int64_t kLowest = INT32_MIN;
 constexpr int64_t kHighest = INT32_MAX;
 constexpr int64_t kMaxTokens = int64_t{1} << 30;
 
-bool isInInt32(int64_t position) { return position >= kLowest && position <= kHighest; }
-
 bool readWhole(const std::string& text, int64_t* value) {
     const size_t digits = text.find_first_of("0123456789");
     const bool signs = digits == 0 || (digits == 1 && (text[0] == '-' || text[0] == '+'));
@@ -131,26 +129,7 @@ bool takePositionShape(const std::string& path, const rope::NpyArray& array, uin
     if (positions->axes == 1 || positions->axes == axes) return true;
     return refuse(failure, "--positions: " + path + " has the shape " + shapeText(array) + ", positions of " +
                                std::to_string(first) + " axes, but the pairs turn by " + std::to_string(axes) +
-                               (axes == 1 ? "; --sections or --axes say which pair turns by which" : "") +
                                hintAtTextRow(first, axes));
-}
-
-bool checkBounds(const Positions& positions, uint32_t first, uint32_t last, const std::string& where, int64_t low,
-                 int64_t high, Failure* failure) {
-    const size_t count = positions.counted ? positions.tokens : positions.values.size();
-    const size_t sequences = std::max(positions.batch, 1u);
-    for (size_t i = 0; i < count; ++i) {
-        const size_t token = i % positions.tokens, sequence = i / positions.tokens;
-        const int64_t value = positions.counted ? positions.first + static_cast<int64_t>(i) : positions.values[i];
-        if (token < first || token >= last || (value >= low && value <= high)) continue;
-        return refuse(failure,
-                      "--positions has " + std::to_string(value) + " for token " + std::to_string(token) +
-                          (positions.batch == 0 ? "" : " of sequence " + std::to_string(sequence % sequences)) +
-                          (positions.axes == 1 ? "" : " on axis " + std::to_string(sequence / sequences)) +
-                          ", outside " + where + " " + std::to_string(low) + " to " + std::to_string(high) +
-                          "; --outside pass lets such tokens pass");
-    }
-    return true;
 }
 
 } // namespace
@@ -159,13 +138,6 @@ const char kPositionsHelp[] =
     "first:last, last excluded, or a file of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
     "batch, tokens]; with several axes also [axes, tokens], unless the batch has as many; positions without axes serve "
     "all axes";
-
-void addOutside(CLI::App* app, std::string* outside, const char* what_passes) {
-    app->add_option("--outside", *outside,
-                    std::string("positions outside a given table, or int32: refuse, or pass, which ") + what_passes +
-                        "; without it refuse")
-        ->check(CLI::IsMember({"refuse", "pass"}));
-}
 
 bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure,
                          const std::function<bool(Failure*)>& check) {
@@ -216,40 +188,19 @@ void describePositions(const Positions& from, RopePositions* to) {
     to->same_for_all_sequences = from.batch == 0 ? 1 : 0;
 }
 
-int64_t lowestPosition(const Positions& positions) {
-    if (positions.counted) return positions.first;
-    int64_t lowest = kHighest + 1;
-    for (const int64_t value : positions.values) lowest = isInInt32(value) ? std::min(lowest, value) : lowest;
-    return lowest > kHighest ? 0 : lowest;
-}
-
-int64_t highestPosition(const Positions& positions) {
-    if (positions.counted) return int64_t{positions.first} + positions.tokens - 1;
-    int64_t highest = kLowest - 1;
-    for (const int64_t value : positions.values) highest = isInInt32(value) ? std::max(highest, value) : highest;
-    return highest < kLowest ? 0 : highest;
-}
-
-uint64_t countBeyondInt32(const Positions& positions, uint32_t first, uint32_t last) {
-    const size_t row = positions.values.size() / positions.axes; // of one axis
-    uint64_t count = 0;
-    for (size_t i = 0; i < row && positions.whole; ++i) {
-        const size_t token = i % positions.tokens;
-        bool beyond = false;
-        for (size_t axis = 0; axis < positions.axes; ++axis)
-            beyond = beyond || !isInInt32(positions.values[axis * row + i]);
-        if (token >= first && token < last && beyond) ++count;
-    }
-    return count;
-}
-
-bool checkInTable(const Positions& positions, uint32_t first, uint32_t last, uint32_t rows, Failure* failure) {
-    const std::string where = "the " + std::to_string(rows) + " rows of --cos and --sin, of the positions";
-    return checkBounds(positions, first, last, where, 0, int64_t{rows} - 1, failure);
-}
-
 bool checkInInt32(const Positions& positions, uint32_t first, uint32_t last, Failure* failure) {
-    return !positions.whole || checkBounds(positions, first, last, "int32,", kLowest, kHighest, failure);
+    const size_t sequences = std::max(positions.batch, 1u);
+    for (size_t i = 0; i < positions.values.size() && positions.whole; ++i) {
+        const size_t token = i % positions.tokens, sequence = i / positions.tokens;
+        const int64_t value = positions.values[i];
+        if (token < first || token >= last || (value >= kLowest && value <= kHighest)) continue;
+        return refuse(failure,
+                      "--positions has " + std::to_string(value) + " for token " + std::to_string(token) +
+                          (positions.batch == 0 ? "" : " of sequence " + std::to_string(sequence % sequences)) +
+                          (positions.axes == 1 ? "" : " on axis " + std::to_string(sequence / sequences)) +
+                          ", outside int32, " + std::to_string(kLowest) + " to " + std::to_string(kHighest));
+    }
+    return true;
 }
 
 double lengthOfPositions(const Positions& positions) {
@@ -257,7 +208,7 @@ double lengthOfPositions(const Positions& positions) {
         return ropeLengthOfPositions(positions.values.data(),
                                      positions.whole ? ROPE_POSITION_INT64 : ROPE_POSITION_FIXED64,
                                      positions.values.size());
-    const int64_t last = highestPosition(positions);
+    const int64_t last = int64_t{positions.first} + positions.tokens - 1;
     return ropeLengthOfPositions(&last, ROPE_POSITION_INT64, 1);
 }
 

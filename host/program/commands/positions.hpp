@@ -32,20 +32,9 @@ bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch,
 void padSkippedTokens(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions);
 
 void describePositions(const Positions& from, RopePositions* to);
-// Positions are whole. Those that int32 does not hold are left out; 0 where no others are there.
-int64_t lowestPosition(const Positions& positions);
-int64_t highestPosition(const Positions& positions);
 double lengthOfPositions(const Positions& positions); // the length that they ask a rule for
 
-// Counts the tokens from `first` on and below `last` that int32 does not hold on some axis: they have no position.
-uint64_t countBeyondInt32(const Positions& positions, uint32_t first, uint32_t last);
-
-// --outside: what is done with positions for which there is no row, or which int32 does not hold.
-void addOutside(CLI::App* app, std::string* outside, const char* what_passes);
-
-// Both refuse the first position of the tokens from `first` on and below `last` that is outside: the table of --cos and
-// --sin has rows of the positions from 0 on.
-bool checkInTable(const Positions& positions, uint32_t first, uint32_t last, uint32_t rows, Failure* failure);
+// Refuses the first position that int32 does not hold, of the tokens from `first` on and below `last`.
 bool checkInInt32(const Positions& positions, uint32_t first, uint32_t last, Failure* failure);
 
 } // namespace tool

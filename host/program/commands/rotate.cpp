@@ -20,7 +20,6 @@ namespace {
 
 struct RotateResult {
     std::vector<uint8_t> q, k;
-    uint32_t outside = 0; // tokens outside a given table
 };
 
 RopeElement outputElement(const RopeRotateDescription& d) {
@@ -31,60 +30,22 @@ size_t outputBytes(const RopeRotateDescription& d, const Tensor& tensor) {
     return static_cast<size_t>(tensor.array.count()) * ropeElementBytes(outputElement(d));
 }
 
-// Describes the rows that the rotation reads: by position for a table, else one row per token.
-RopeTableDescription rowsOfRotation(const RotateRequest& request) {
-    const RopeRotateDescription& d = request.description;
-    RopeTableDescription table = {};
-    table.frequencies = d.rotation.frequencies;
-    table.angle = d.rotation.angle;
-    if (d.rotation.source == ROPE_SOURCE_TABLE) {
-        table.tokens = d.rotation.rows.count;
-        table.positions.kind = ROPE_POSITIONS_COUNTED;
-        table.positions.first = d.rotation.rows.first_position;
-    } else {
-        table.batch = d.batch;
-        table.tokens = d.tokens;
-        table.positions = d.positions;
-    }
-    return table;
-}
-
-// Computes the shaders' rows on the CPU.
-bool makeRows(const RotateRequest& request, std::vector<float>* rows, Failure* failure) {
-    const RopeTableDescription table = rowsOfRotation(request);
-    rows->resize(2 * size_t{table.batch == 0 ? 1 : table.batch} * table.tokens * table.frequencies.count);
-    const RopeHostTable data = {request.positions.values.data(), nullptr, rows->data()};
-    RopeReason reason;
-    return ropeHostRunTable(&table, &data, &reason) == ROPE_SUCCESS || refuse(failure, reason.text);
-}
-
 bool rotateOnDevice(rope::Device* device, RotateRequest* request, RotateResult* result, Failure* failure) {
     RopeRotateDescription& d = request->description;
-    std::vector<RopePlan> plans(1);
-    if (ropePlanRotate(&d, &device->limits(), &plans[0]) != ROPE_SUCCESS) return refuse(failure, plans[0].reason.text);
+    RopePlan plan;
+    if (ropePlanRotate(&d, &device->limits(), &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
     SlotBytes slots;
     slots.set(ROPE_SLOT_POSITIONS, request->positions.values);
-    slots.set(ROPE_SLOT_ROWS, request->given_rows);
-    slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{0});
     slots.bytes[ROPE_SLOT_Q] = std::move(request->q.array.data);
     slots.bytes[ROPE_SLOT_K] = std::move(request->k.array.data);
-    if (request->given_rows.empty()) {
-        slots.bytes[ROPE_SLOT_FREQUENCIES] = frequencyWords(d.rotation.frequencies, d.rotation.angle);
-        if (d.rotation.source != ROPE_SOURCE_INLINE) {
-            plans.insert(plans.begin(), RopePlan());
-            const RopeTableDescription table = rowsOfRotation(*request);
-            if (ropePlanTable(&table, &device->limits(), &plans[0]) != ROPE_SUCCESS)
-                return refuse(failure, plans[0].reason.text);
-        }
-    }
+    slots.bytes[ROPE_SLOT_FREQUENCIES] = frequencyWords(d.rotation.frequencies, d.rotation.angle);
     const RopeSlot q = d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
     const RopeSlot k = d.out_of_place != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
-    if (!runPlans(device, plans, {q, k, ROPE_SLOT_COUNTER}, &slots, failure)) return false;
+    if (!runPlans(device, {plan}, {q, k}, &slots, failure)) return false;
     result->q = std::move(slots.bytes[q]);
     result->k = std::move(slots.bytes[k]);
     result->q.resize(outputBytes(d, request->q)); // buffers end with a whole word
     if (d.k.heads != 0) result->k.resize(outputBytes(d, request->k));
-    std::memcpy(&result->outside, slots.bytes[ROPE_SLOT_COUNTER].data(), sizeof result->outside);
     return true;
 }
 
@@ -92,14 +53,6 @@ bool rotateOnDevice(rope::Device* device, RotateRequest* request, RotateResult* 
 bool rotateOnCpu(const RotateRequest& request, bool reference, RotateResult* result, Failure* failure) {
     RopeRotateDescription d = request.description;
     d.out_of_place = 1;
-    std::vector<float> rows = request.given_rows;
-    if (rows.empty() && d.rotation.source != ROPE_SOURCE_INLINE) {
-        // The reference takes the true angle, which rows would have rounded.
-        if (reference)
-            d.rotation.source = ROPE_SOURCE_INLINE;
-        else if (!makeRows(request, &rows, failure))
-            return false;
-    }
     const RopeElement element = outputElement(d);
     const size_t q_count = static_cast<size_t>(request.q.array.count());
     const size_t k_count = static_cast<size_t>(d.k.heads != 0 ? request.k.array.count() : 0);
@@ -108,7 +61,6 @@ bool rotateOnCpu(const RotateRequest& request, bool reference, RotateResult* res
     result->k.resize(k_count * ropeElementBytes(element));
     RopeHostRotate data = {};
     data.positions = request.positions.values.data();
-    data.rows = rows.empty() ? nullptr : rows.data();
     data.q = request.q.array.data.data();
     data.k = request.k.array.data.data();
     data.reference_q = reference ? q.data() : nullptr;
@@ -121,7 +73,6 @@ bool rotateOnCpu(const RotateRequest& request, bool reference, RotateResult* res
         result->q = roundedOnce(q, element, result->q);
         result->k = roundedOnce(k, element, result->k);
     }
-    result->outside = data.outside;
     return true;
 }
 
@@ -150,14 +101,14 @@ void noteOrder(const RotateOptions& options, const Tensor& q) {
                            "bshd this"));
 }
 
-bool runRotate(RotateOptions options, Failure* failure) {
+bool runRotate(const RotateOptions& options, Failure* failure) {
     Progress progress;
-    options.encoding.compatible = options.angle == "compatible";
     RotateRequest request;
     Target target;
     RotateResult result;
     progress.show("reading");
-    if (!readRotateRequest(options, &request, failure) || !openTarget(options.device, &target, failure)) return false;
+    if (!readRotateRequest(options, &request, failure) || !openTarget(options.encoding.device, &target, failure))
+        return false;
     progress.show("rotating");
     const auto rotate = [&](RotateRequest* one, RotateResult* to) {
         return target.device ? rotateOnDevice(&target.device, one, to, failure)
@@ -176,31 +127,13 @@ bool runRotate(RotateOptions options, Failure* failure) {
     progress.show("");
     noteOrder(options, request.q);
     sayRemarksAndNotes("rotate", request.encoding);
-    const RopeRotateDescription& d = request.description;
-    const bool given = !options.cos.empty(); // what is outside int32 is outside a given table
-    const uint64_t left = given ? result.outside : request.without_position;
-    if (left != 0) {
-        warn("rotate", std::to_string(left) + " of " + std::to_string(uint64_t{d.batch} * d.tokens) +
-                           " tokens have positions " +
-                           (given ? "outside the table of " + std::to_string(d.rotation.rows.count)
-                                  : std::string("beyond int32")) +
-                           "; they pass through unchanged");
-    }
     return true;
 }
 
 // ---- The options of the command
 
 void addFileOptions(CLI::App* app, RotateOptions* options) {
-    app->add_option("--positions", options->positions, kPositionsHelp);
-    CLI::Option* cos = app->add_option("--cos", options->cos,
-                                       "a given table in place of frequencies, [max positions, pairs], read by "
-                                       "position; or, without --positions, one row per token, with --source rows or "
-                                       "as [batch, tokens, pairs]");
-    CLI::Option* sin = app->add_option("--sin", options->sin, "the table's sines, of the same shape");
-    addOutside(app, &options->outside, "leaves their tokens as they are and counts them");
-    cos->needs(sin)->excludes(app->get_option("--config"))->excludes(app->get_option("--frequencies"));
-    sin->needs(cos);
+    app->add_option("--positions", options->positions, kPositionsHelp)->required();
     app->add_option("--q", options->q, "an array in the order of --order")->required();
     app->add_option("--q-out", options->q_out, "the file to write, of the same shape")->required();
     CLI::Option* k = app->add_option("--k", options->k, "K beside Q, with heads of its own");
@@ -215,8 +148,7 @@ void addChoiceOptions(CLI::App* app, RotateOptions* options) {
                     "the axes: batch, seq, heads, dim as bshd or bhsd; without a batch shd or hsd; with one head bsd; "
                     "without it bshd, and bsd if the rank is 3")
         ->check(CLI::IsMember({"bshd", "bhsd", "bsd", "shd", "hsd"}));
-    app->add_option("--pairing", options->pairing,
-                    "half or interleaved; without it the model's, which must be known, and with other frequencies half")
+    app->add_option("--pairing", options->pairing, "half or interleaved; without it the model's, which must be known")
         ->check(pairing);
     app->add_option("--pairing-out", options->pairing_out,
                     "the pairing of the output; without it the model's, else the input's")
@@ -224,10 +156,6 @@ void addChoiceOptions(CLI::App* app, RotateOptions* options) {
     takesCount(
         app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts"),
         "a whole number", 0, UINT32_MAX);
-    takesCount(app->add_option("--chunk-dim", options->chunk_dim,
-                               "half pairing inside chunks of so many elements; without it the model's, else of the "
-                               "whole rotary part"),
-               "a whole number", 2, uint64_t{2} * ROPE_MAX_PAIRS);
     CLI::Option* transpose =
         app->add_flag("--transpose", options->transpose, "turn back, keeping the scale: the gradient");
     CLI::Option* inverse = app->add_flag("--inverse", options->inverse, "turn back and undo the scale");
@@ -235,32 +163,17 @@ void addChoiceOptions(CLI::App* app, RotateOptions* options) {
         ->excludes(transpose)
         ->excludes(inverse);
     inverse->excludes(transpose);
-    app->add_option("--source", options->source,
-                    "inline: the kernel computes cos and sin; table: a row by position; rows: a row per token; without "
-                    "it inline")
-        ->check(CLI::IsMember({"table", "rows", "inline"}));
     app->add_option("--element", options->element, kElementHelp)->check(element);
     app->add_option("--element-out", options->element_out, "what the output holds; without it the same")
         ->check(element);
-    app->add_option("--angle", options->angle,
-                    "exact, or compatible: the float32 product that PyTorch forms; without it exact")
-        ->check(CLI::IsMember({"exact", "compatible"}));
-    app->add_option("--device", options->device, kDeviceHelp);
-}
-
-void addSkipOptions(CLI::App* app, RotateOptions* options) {
-    takesCount(app->add_option("--skip-first", options->skip_first,
-                               "tokens at each sequence's begin that are not turned; --positions may leave them out; "
-                               "without it the model's, if --positions leaves them out"),
-               "a whole number", 0, UINT32_MAX);
-    takesCount(app->add_option("--skip-last", options->skip_last, "tokens at each sequence's end that are not turned"),
-               "a whole number", 0, UINT32_MAX);
 }
 
 // The examples need nothing but a shell: they write an array of 0.747s, and positions of 4 x 4 patches.
 const char kRotateExample[] =
     "examples, of text and of an image whose positions are [axes, batch, tokens]:\n"
-    "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
+    "  echo '{\"model_type\": \"qwen2_vl\", \"head_dim\": 128, \"rope_theta\": 500000, \"rope_scaling\": "
+    "{\"mrope_section\": [16, 24, 24]}}' > "
+    "config.json\n"
     "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16, 32, 128), "
     "}\" > q.npy\n"
     "  head -c 262144 /dev/zero | tr '\\0' '?' >> q.npy\n"
@@ -270,7 +183,7 @@ const char kRotateExample[] =
     "  for at in 0 i/4 i%4; do\n"
     "    for i in $(seq 0 15); do printf \"\\\\$(printf %03o $(($at)))\\0\\0\\0\"; done\n"
     "  done >> thw.npy\n"
-    "  vkrope rotate --config config.json --sections 16,24,24 --positions thw.npy --q q.npy --q-out q_image.npy";
+    "  vkrope rotate --config config.json --positions thw.npy --q q.npy --q-out q_image.npy";
 
 } // namespace
 
@@ -278,7 +191,6 @@ RunCommand addRotateCommand(CLI::App* app) {
     const auto options = std::make_shared<RotateOptions>();
     addEncodingOptions(app, &options->encoding);
     addFileOptions(app, options.get());
-    addSkipOptions(app, options.get());
     addChoiceOptions(app, options.get());
     app->footer(kRotateExample);
     return [options](Failure* failure) { return runRotate(*options, failure); };

@@ -11,10 +11,9 @@ namespace tool {
 
 struct RotateOptions {
     EncodingOptions encoding;
-    std::string positions, cos, sin, q, q_out, k, k_out;
-    std::string order, pairing, pairing_out, source, element, element_out, angle, device, outside;
-    std::optional<uint32_t> rotary_offset, skip_first, skip_last;
-    uint32_t chunk_dim = 0; // 0: not given
+    std::string positions, q, q_out, k, k_out;
+    std::string order, pairing, pairing_out, element, element_out;
+    std::optional<uint32_t> rotary_offset;
     bool transpose = false, inverse = false, shift = false;
 };
 
@@ -22,10 +21,8 @@ struct RotateRequest {
     RopeRotateDescription description = {}; // points into `encoding`
     Encoding encoding;
     Positions positions;
-    std::vector<float> given_rows; // empty: made from the encoding
-    Tensor q, k;                   // k without heads: there is none
-    uint64_t without_position = 0; // tokens that should turn, whose positions int32 does not hold
-    uint32_t k_rotary_begin = 0;   // of K's heads, which may be of another size than Q's
+    Tensor q, k;                 // k without heads: there is none
+    uint32_t k_rotary_begin = 0; // of K's heads, which may be of another size than Q's
 };
 
 // Checks the options and reads all files that they name.

@@ -90,38 +90,6 @@ bool takeTensorShape(const std::string& where, const std::string& asked, const r
     return true;
 }
 
-// Returns all elements as float32, which holds each of them exactly.
-std::vector<float> asFloat32(const rope::NpyArray& array, RopeElement element) {
-    std::vector<float> values(static_cast<size_t>(array.count()));
-    ropeConvertElements(array.data.data(), element, values.data(), ROPE_ELEMENT_F32, values.size());
-    return values;
-}
-
-bool checkCos(const std::string& path, const rope::NpyArray& cosines, Failure* failure) {
-    const size_t rank = cosines.shape.size();
-    if (rank != 2 && rank != 3) {
-        return refuse(failure,
-                      "--cos: " + path + " has the shape " + shapeText(cosines) +
-                          "; it must be [max positions, pairs], or [batch, tokens, pairs] for a row per token");
-    }
-    for (const uint64_t count : cosines.shape) {
-        if (count == 0 || count > kMaxCount)
-            return refuse(failure, "--cos has the shape " + shapeText(cosines) + "; each must be from 1 to 2^30");
-    }
-    if (cosines.shape.back() > ROPE_MAX_PAIRS) {
-        return refuse(failure, "--cos has " + std::to_string(cosines.shape.back()) + " pairs; at most " +
-                                   std::to_string(ROPE_MAX_PAIRS) + " are possible");
-    }
-    return true;
-}
-
-bool checkSin(const rope::NpyArray& cosines, const rope::NpyArray& sines, Failure* failure) {
-    if (cosines.shape == sines.shape && cosines.type == sines.type) return true;
-    return refuse(failure, std::string("--cos is ") + rope::npyTypeName(cosines.type) + " " + shapeText(cosines) +
-                               " and --sin is " + rope::npyTypeName(sines.type) + " " + shapeText(sines) +
-                               "; they must be alike");
-}
-
 } // namespace
 
 std::string whyNoNpy(const std::string& path) {
@@ -169,31 +137,6 @@ bool readTensorFile(const std::string& option, const std::string& path, const st
                takeTensorShape(where, order, header, tensor, why);
     };
     return readArrayFile(option, path, check, &tensor->array, failure);
-}
-
-bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
-              Failure* failure) {
-    rope::NpyArray arrays[2];
-    RopeElement found = ROPE_ELEMENT_DEFAULT;
-    const auto check_cos = [&](const rope::NpyArray& header, Failure* why) {
-        const RopeElement asked = header.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
-        return checkCos(cos_path, header, why) && findElement("--cos: " + cos_path, header.type, asked, &found, why);
-    };
-    const auto check_sin = [&](const rope::NpyArray& header, Failure* why) { return checkSin(arrays[0], header, why); };
-    if (!readArrayFile("--cos", cos_path, check_cos, &arrays[0], failure) ||
-        !readArrayFile("--sin", sin_path, check_sin, &arrays[1], failure))
-        return false;
-    const std::vector<uint64_t>& shape = arrays[0].shape;
-    rows->batch = shape.size() == 3 ? static_cast<uint32_t>(shape[0]) : 0;
-    rows->count = static_cast<uint32_t>(shape[shape.size() - 2]);
-    rows->pairs = static_cast<uint32_t>(shape.back());
-    const std::vector<float> cosines = asFloat32(arrays[0], found), sines = asFloat32(arrays[1], found);
-    rows->values.resize(2 * cosines.size());
-    for (size_t at = 0; at < cosines.size(); at += rows->pairs) {
-        std::memcpy(&rows->values[2 * at], &cosines[at], rows->pairs * sizeof(float));
-        std::memcpy(&rows->values[2 * at + rows->pairs], &sines[at], rows->pairs * sizeof(float));
-    }
-    return true;
 }
 
 // ---- Outputs

@@ -64,15 +64,4 @@ bool readTensorFile(const std::string& option, const std::string& path, const st
 
 rope::NpyArray::Type typeOf(RopeElement element);
 
-struct GivenRows {
-    uint32_t batch = 0; // 0: the arrays have no batch axis
-    uint32_t count = 0; // rows, of one sequence if there is a batch axis
-    uint32_t pairs = 0;
-    std::vector<float> values; // native rows: a row's cosines, then its sines
-};
-
-// The arrays hold float32, float16 or bfloat16, or uint16 if `element` is bfloat16.
-bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
-              Failure* failure);
-
 } // namespace tool
