@@ -5,8 +5,8 @@
 #   gpu.sh --pack DIR
 #   --from-build DIR  uses the programs in DIR that were built or packed before; bash and coreutils are enough then
 #   --device D        a device's index or a part of its name; without it the best GPU there is. The tests take every device.
-#   --steps LIST      some of check,rotation,fused,encodings,models,bounds,table,picture,tests,tool, in
-#                     this order; without it all. The names of the report's files then end with those of the steps
+#   --steps LIST      some of check,rotation,fused,encodings,beside,models,bounds,table,picture,tests,tool,
+#                     in this order; without it all. The names of the report's files then end with those of the steps
 #   --rounds N        of each case that is timed; without it 21, with --short 2
 #   --seconds N       after so long the step that runs is stopped, and the others are left out; without it there is no limit
 #   --short           fewer tests, lengths, rounds and fused passes: half a minute on a CPU's driver. The report's name ends with it
@@ -22,7 +22,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-readonly all_steps=check,rotation,fused,encodings,models,bounds,table,picture,tests,tool
+readonly all_steps=check,rotation,fused,encodings,beside,models,bounds,table,picture,tests,tool
 build='' programs='' device='' steps='' rounds='' seconds='' pack='' short=no out=$root/bench/results part=''
 
 refuse() {
@@ -147,6 +147,7 @@ pack_programs() {
     mkdir -p "$out/lib" "$out/loader"
     rm -f "$out/commit"
     cp -r "$build/shaders" "$build/unpacked" "$out"
+    [ ! -d "$build/beside" ] || cp -r "$build/beside" "$out"
     for name in vkrope vkrope-tests; do
         strip -o "$out/$name" "$build/$name"
     done
@@ -303,6 +304,19 @@ run_encodings() {
     else
         bench --encodings
     fi
+}
+
+# ggml's shaders, if bench/beside.sh has put them into the build folder.
+run_beside() {
+    local status=0
+    if [ ! -d "$build/beside" ]; then
+        echo 'there are no shaders of ggml here, which bench/beside.sh compiles into the folder beside/ of the build folder'
+        return
+    fi
+    bench --tokens 512 --element f32 --place in-place --beside "$build/beside/rope.json" || status=$?
+    bench --fused --only kv_f32_to_f16_inline --tokens 512 --beside "$build/beside/rope_set_rows.json" || status=$?
+    bench --fused --only kv_q8_0_hadamard --tokens 512 --beside "$build/beside/hadamard.json" || status=$?
+    return $status
 }
 
 run_picture() {

@@ -9,6 +9,7 @@ add_library(vkrope-measure STATIC EXCLUDE_FROM_ALL
     bench/harness/clock_probe.cpp
     bench/harness/clock_report.cpp
     bench/cases/encodings.cpp
+    bench/cases/foreign.cpp
     bench/cases/fused.cpp
     bench/cases/host_costs.cpp
     bench/harness/keep_awake.cpp

@@ -247,6 +247,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
 
     add_executable(vkrope-tool
         host/program/files/arrays.cpp
+        host/program/bench/beside.cpp
         host/program/bench/bench.cpp
         host/program/bench/cases.cpp
         host/program/bench/report.cpp
@@ -256,6 +257,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/program/check/halves.cpp
         host/program/check/spirv.cpp
         host/program/check/contraction.cpp
+        host/program/check/interface.cpp
         host/program/check/covering.cpp
         host/program/commands/devices.cpp
         host/program/commands/encoding.cpp

@@ -21,7 +21,7 @@ npy)
     ;;
 spirv)
     room=program/check
-    sources=(host/program/check/contraction.cpp)
+    sources=(host/program/check/contraction.cpp host/program/check/interface.cpp host/program/files/input_file.cpp)
     longest=1024
     ;;
 config)

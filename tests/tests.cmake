@@ -107,6 +107,7 @@ add_executable(vkrope-tests
     bench/harness/round_robin.cpp
     bench/cases/typical_passes.cpp
     host/program/check/contraction.cpp
+    host/program/check/interface.cpp
     host/program/check/covering.cpp)
 target_include_directories(vkrope-tests PRIVATE ${VKROPE_ROOTS} ${VKROPE_SPIRV_INCLUDE} tests)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)

@@ -92,7 +92,8 @@ void BufferCopies::restore(uint32_t uses, uint32_t sets) {
 
 Work BufferCopies::copyCommand(const RopeBuffers& slots, uint64_t bytes) {
     Work copy = work({}, {slots});
-    copy.transfer = [&vk = bench_->device().vk(), bytes](VkCommandBuffer commands, const RopeBuffers& buffers) {
+    copy.transfer = [&vk = bench_->device().vk(), bytes](VkCommandBuffer commands, const RopeBuffers& buffers,
+                                                         uint32_t) {
         const RopeBuffer &from = buffers.slots[ROPE_SLOT_Q], &to = buffers.slots[ROPE_SLOT_Q_OUT];
         const VkBufferCopy region = {from.offset, to.offset, bytes};
         vk.CmdCopyBuffer(commands, from.buffer, to.buffer, 1, &region);
@@ -102,7 +103,8 @@ Work BufferCopies::copyCommand(const RopeBuffers& slots, uint64_t bytes) {
 
 Work BufferCopies::fillCommand(const RopeBuffers& slots, uint64_t bytes) {
     Work fill = work({}, {slots});
-    fill.transfer = [&vk = bench_->device().vk(), bytes](VkCommandBuffer commands, const RopeBuffers& buffers) {
+    fill.transfer = [&vk = bench_->device().vk(), bytes](VkCommandBuffer commands, const RopeBuffers& buffers,
+                                                         uint32_t) {
         const RopeBuffer& to = buffers.slots[ROPE_SLOT_Q_OUT];
         vk.CmdFillBuffer(commands, to.buffer, to.offset, bytes / 4 * 4, 0x3F000000);
     };

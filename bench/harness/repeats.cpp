@@ -69,12 +69,12 @@ bool RepeatedWork::makeDescriptorSets(std::string* error) {
 void RepeatedWork::recordBarrier(VkCommandBuffer commands) const {
     VkMemoryBarrier memory = {};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-    memory.srcAccessMask = hasPlans() ? VK_ACCESS_SHADER_WRITE_BIT : VK_ACCESS_TRANSFER_WRITE_BIT;
-    memory.dstAccessMask = hasPlans()
+    memory.srcAccessMask = dispatches() ? VK_ACCESS_SHADER_WRITE_BIT : VK_ACCESS_TRANSFER_WRITE_BIT;
+    memory.dstAccessMask = dispatches()
                                ? VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT
                                : VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     const VkPipelineStageFlags stage =
-        hasPlans() ? VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT : VK_PIPELINE_STAGE_TRANSFER_BIT;
+        dispatches() ? VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT : VK_PIPELINE_STAGE_TRANSFER_BIT;
     device_->vk().CmdPipelineBarrier(commands, stage, stage, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
@@ -99,13 +99,13 @@ bool RepeatedWork::run(uint32_t repeats, std::string* error, double* gpu_seconds
         for (uint32_t i = 0; i < repeats && result == ROPE_SUCCESS; ++i) {
             const uint32_t set = next_set_;
             next_set_ = (set + 1) % work_.sets;
-            if (hasPlans()) {
+            if (!work_.transfer) {
                 result = recordPlans(commands, set, &first);
                 continue;
             }
             if (!first) recordBarrier(commands);
             first = false;
-            work_.transfer(commands, work_.buffers[0].at(set));
+            work_.transfer(commands, work_.buffers[0].at(set), set);
         }
     };
     if (work_.before_uses) work_.before_uses((repeats + work_.sets - 1) / work_.sets);

@@ -23,7 +23,8 @@ struct Work {
     std::vector<RopePlan> plans;
     std::vector<BufferSets> buffers; // of each plan, or of the transfer
     uint32_t sets = 1;
-    std::function<void(VkCommandBuffer, const RopeBuffers&)> transfer; // in place of plans
+    std::function<void(VkCommandBuffer, const RopeBuffers&, uint32_t set)> transfer; // in place of plans
+    bool dispatches = false;                                                         // the transfer records dispatches
     // Is told before a submission how often the submission will use each set: plans that work in place may need the
     // first contents back. It may be null.
     std::function<void(uint32_t uses)> before_uses;
@@ -44,7 +45,7 @@ class RepeatedWork {
     bool run(uint32_t repeats, std::string* error, double* gpu_seconds);
 
     uint32_t mostRepeats() const;
-    bool hasPlans() const { return !work_.transfer; }
+    bool dispatches() const { return !work_.transfer || work_.dispatches; }
 
   private:
     uint32_t dispatchesOfSet() const;

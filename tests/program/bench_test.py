@@ -211,7 +211,7 @@ def bench_refuses_nonsense_in_one_line():
         ("tuning of costs", ["--costs", "--tuning", "64,8,4"], "--tuning goes with rotations"),
         ("tuning that is none", ["--tuning", "64,8,3"], "pairs is 3"),
         ("only nothing", ["--fused", "--only", "voodoo"], "--only: none of the measurements has 'voodoo' in its name"),
-        ("only costs", ["--costs", "--only", "plan"], "--only chooses measurements, and --costs alone has none"),
+        ("only costs", ["--costs", "--only", "plan"], "--only goes with measurements, and --costs alone has none"),
         ("no such device", ["--device", "Voodoo"], "Voodoo"),
     ]:
         if what in ("no such device", "tuning that is none") and not vulkan_devices():

@@ -1,4 +1,5 @@
 // vkrope bench: times a device's rotations, tables, fused passes and other encodings beside copies of as many bytes.
+#include "program/bench/beside.hpp"
 #include "program/bench/cases.hpp"
 #include "program/bench/report.hpp"
 #include "program/option_values.hpp"
@@ -29,6 +30,7 @@ using measure::RotationCase;
 
 struct BenchOptions {
     std::string device, only, tuning;
+    std::vector<std::string> beside;
     TimingOptions timing;
     CaseOptions cases;
     uint32_t rounds = 0, batch = 0, packed = 0;
@@ -152,13 +154,27 @@ std::vector<Measurement> measurementsOf(const BenchOptions& options) {
     return measurements;
 }
 
+// Other projects' shaders, which take turns with each case.
+using Besides = std::vector<std::unique_ptr<measure::ForeignBench>>;
+
+Besides makeBesides(const std::vector<std::string>& paths, BenchDevice* bench) {
+    Besides besides;
+    for (const std::string& path : paths) {
+        const measure::Foreign foreign = readBeside(path, &bench->device());
+        besides.push_back(std::make_unique<measure::ForeignBench>(bench));
+        besides.back()->make(foreign);
+    }
+    return besides;
+}
+
 // A case that does not fit the device, is wrong or fails says so in its row, and the run goes on unless the device is
 // stuck.
-BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchDevice* bench,
+BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, const Besides& besides, BenchDevice* bench,
                          measure::ClockProbe* clock) {
     BenchRow row = measurement.row;
     row.has_warm_column = bench->workingSet() != 0;
     const auto time = [&](std::vector<measure::Contestant> contestants) {
+        for (const auto& beside : besides) beside->addContestants(&contestants);
         measure::RoundRobin round_robin(bench, clock, std::move(contestants));
         round_robin.runRounds(rounds, measurement.tokens);
         row.takeTimes(round_robin);
@@ -178,14 +194,15 @@ BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchD
     return row;
 }
 
-std::vector<BenchRow> timeMeasurements(const BenchOptions& options, BenchDevice* bench, measure::ClockProbe* clock) {
+std::vector<BenchRow> timeMeasurements(const BenchOptions& options, const Besides& besides, BenchDevice* bench,
+                                       measure::ClockProbe* clock) {
     const std::vector<Measurement> measurements = measurementsOf(options);
     std::vector<BenchRow> rows;
     Progress progress;
     for (const Measurement& measurement : measurements) {
         progress.show("timing " + std::to_string(rows.size() + 1) + " of " + std::to_string(measurements.size()) +
                       ": " + measurement.name + ", " + std::to_string(measurement.tokens) + " tokens");
-        rows.push_back(timeMeasurement(measurement, options.rounds, bench, clock));
+        rows.push_back(timeMeasurement(measurement, options.rounds, besides, bench, clock));
         progress.show("");
         if (!options.json) printRow(rows.back(), rows.size() > 1 ? &rows[rows.size() - 2] : nullptr);
     }
@@ -227,7 +244,7 @@ Json measureCosts(bool json, BenchDevice* bench) {
 
 // ---- The command ---------------------------------------------------------------------------------------------------
 
-void printBenchHead(const BenchDevice& bench, const rope::DeviceInfo& info) {
+void printBenchHead(const BenchDevice& bench, bool besides, const rope::DeviceInfo& info) {
     std::printf("device: %s\n", oneLine(rope::describe(info)).c_str());
     std::printf("clock: %s\n",
                 bench.clock() == measure::Clock::kDevice
@@ -241,6 +258,10 @@ void printBenchHead(const BenchDevice& bench, const rope::DeviceInfo& info) {
     const bool unchecked = (bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0;
     std::printf("pipelines: %s\n", unchecked ? "all without a driver's checks of bounds"
                                              : "with the driver's checks of bounds, if it has any");
+    std::printf(
+        "%s", besides
+                  ? "unchecked: another project's, whose results nothing checks; it has the driver's checks of bounds\n"
+                  : "");
     std::printf("times of one dispatch and a barrier, out of a submission of many; medians of rounds in turns\n"
                 "GB/s and us/MB of all bytes read and written\n"
                 "under a kernel's name: how many times that kernel's time was taken\n");
@@ -257,8 +278,12 @@ bool checkTuningOption(const BenchOptions& options, const BenchDevice& bench, Fa
 
 bool checkOnlyOption(const BenchOptions& options, Failure* failure) {
     const bool times = options.rotations() || options.tables || options.fused || options.encodings;
-    if (!times && !options.only.empty())
-        return refuse(failure, "--only chooses measurements, and --costs alone has none; leave one out");
+    for (const auto& [name, given] :
+         {std::pair("--only", !options.only.empty()), {"--beside", !options.beside.empty()}}) {
+        if (!times && given)
+            return refuse(failure,
+                          name + std::string(" goes with measurements, and --costs alone has none; leave one out"));
+    }
     return options.only.empty() || !measurementsOf(options).empty() ||
            refuse(failure, "--only: none of the measurements has '" + options.only + "' in its name");
 }
@@ -267,13 +292,14 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
     if (!checkBenchOptions(options, failure) || !checkOnlyOption(options, failure)) return false;
     BenchDevice bench = openTimedDevice(options.device, options.timing);
     if (!checkTuningOption(options, bench, failure)) return false;
+    const Besides besides = makeBesides(options.beside, &bench);
     const rope::DeviceInfo& info = bench.device().info();
-    if (!options.json) printBenchHead(bench, info);
+    if (!options.json) printBenchHead(bench, !besides.empty(), info);
     measure::ClockProbe clock(&bench);
     std::vector<BenchRow> rows;
     {
         const measure::KeepAwake awake(&bench); // not while allocations are counted
-        rows = timeMeasurements(options, &bench, &clock);
+        rows = timeMeasurements(options, besides, &bench, &clock);
     }
     if (!options.json) printClockReport(clock.report());
     Json costs;
@@ -334,7 +360,9 @@ RunCommand addBenchCommand(CLI::App* app) {
                                "third three times, and so on"),
                "a whole number of sequences", 1, 1024);
     addTimingOptions(app, &options->timing);
-    takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own: group size, heads and pairs, as 128,2,8; no bit depends on it"));
+    takesTuning(app->add_option(
+        "--tuning", options->tuning,
+        "in place of the library's own: group size, heads and pairs, as 128,2,8; no bit depends on it"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
     app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");
     app->add_flag(
@@ -342,6 +370,11 @@ RunCommand addBenchCommand(CLI::App* app) {
         "instead, what is added to embeddings, and biases on scores (--tokens are their queries), beside copies, and "
         "additions beside a kernel that only adds, sum");
     app->add_option("--only", options->only, "those measurements alone whose names have this in them, as kv_q8_0");
+    app->add_option(
+           "--beside", options->beside,
+           "another project's shaders, which take turns with each case: a description in JSON, as docs/bench.md "
+           "has it; may be given again")
+        ->allow_extra_args(false);
     app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
     app->add_flag("--json", options->json, "as JSON, which python -m vkrope plot bandwidth draws");
     app->footer(kBenchFooter);

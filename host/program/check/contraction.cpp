@@ -85,7 +85,6 @@ class ContractionReader {
         std::vector<uint32_t> arguments;
     };
 
-    bool readHeader(std::string* error);
     void readInstruction();
     void readName();
     void readMemory();
@@ -101,7 +100,7 @@ class ContractionReader {
     // Returns the number of a function of GLSL.std.450; 0, which no function has, for any other instruction.
     uint32_t glslFunction() const { return op() == Op::OpExtInst && glsl_ != 0 && word(3) == glsl_ ? word(4) : 0; }
     std::vector<uint32_t> wordsFrom(uint32_t i) const;
-    std::string text(uint32_t i) const;
+    std::string text(uint32_t i) const { return textOf(&words_[at_] + std::min(i, length_), &words_[at_] + length_); }
     // Returns the variable that a pointer points into.
     uint32_t variableOf(uint32_t pointer) const;
     void addFlow(uint32_t value, uint32_t to) { sources_[to].push_back(value); }
@@ -126,48 +125,18 @@ std::vector<uint32_t> ContractionReader::wordsFrom(uint32_t i) const {
     return all;
 }
 
-std::string ContractionReader::text(uint32_t i) const {
-    std::string all;
-    for (; i < length_; ++i) {
-        for (uint32_t shift = 0; shift < 32; shift += 8) {
-            const char letter = static_cast<char>(word(i) >> shift);
-            if (letter == '\0') return all;
-            all += letter;
-        }
-    }
-    return all;
-}
-
 uint32_t ContractionReader::variableOf(uint32_t pointer) const {
     const auto base = bases_.find(pointer);
     return base != bases_.end() ? base->second : pointer;
 }
 
-bool ContractionReader::readHeader(std::string* error) {
-    const auto swapped = [](uint32_t w) { return w << 24 | (w & 0xFF00) << 8 | (w >> 8 & 0xFF00) | w >> 24; };
-    if (words_.size() < kHeaderWords || (words_[0] != spv::MagicNumber && words_[0] != swapped(spv::MagicNumber))) {
-        *error = "is no SPIR-V: it must begin with the word 0x07230203 and a header";
-        return false;
-    }
-    if (words_[0] != spv::MagicNumber) std::transform(words_.begin(), words_.end(), words_.begin(), swapped);
-    if (words_[3] > kMaxIds + 1) {
-        *error = "is no SPIR-V: its header counts " + std::to_string(words_[3]) + " ids; SPIR-V has at most 4194303";
-        return false;
-    }
-    return true;
-}
-
 bool ContractionReader::read(std::string* error) {
-    if (!readHeader(error)) return false;
-    for (at_ = kHeaderWords; at_ < words_.size(); at_ += length_) {
-        length_ = words_[at_] >> spv::WordCountShift;
-        if (length_ == 0 || length_ > words_.size() - at_) {
-            *error = "is no whole SPIR-V: the instruction at word " + std::to_string(at_) + " says it has " +
-                     std::to_string(length_) + " words, and " + std::to_string(words_.size() - at_) + " are left";
-            return false;
-        }
+    const auto visit = [this](size_t at, uint32_t length) {
+        at_ = at;
+        length_ = length;
         readInstruction();
-    }
+    };
+    if (!visitInstructions(&words_, visit, error)) return false;
     joinCalls();
     return true;
 }
@@ -368,7 +337,50 @@ Arithmetic ContractionReader::arithmetic() const {
     return all;
 }
 
+bool readHeader(std::vector<uint32_t>* words, std::string* error) {
+    const auto swapped = [](uint32_t w) { return w << 24 | (w & 0xFF00) << 8 | (w >> 8 & 0xFF00) | w >> 24; };
+    const uint32_t magic = words->size() < kHeaderWords ? 0 : words->front();
+    if (magic != spv::MagicNumber && magic != swapped(spv::MagicNumber)) {
+        *error = "is no SPIR-V: it must begin with the word 0x07230203 and a header";
+        return false;
+    }
+    if (magic != spv::MagicNumber) std::transform(words->begin(), words->end(), words->begin(), swapped);
+    if ((*words)[3] > kMaxIds + 1) {
+        *error = "is no SPIR-V: its header counts " + std::to_string((*words)[3]) + " ids; SPIR-V has at most 4194303";
+        return false;
+    }
+    return true;
+}
+
 } // namespace
+
+bool visitInstructions(std::vector<uint32_t>* words, const std::function<void(size_t at, uint32_t length)>& visit,
+                       std::string* error) {
+    if (!readHeader(words, error)) return false;
+    uint32_t length = 0;
+    for (size_t at = kHeaderWords; at < words->size(); at += length) {
+        length = (*words)[at] >> spv::WordCountShift;
+        if (length == 0 || length > words->size() - at) {
+            *error = "is no whole SPIR-V: the instruction at word " + std::to_string(at) + " says it has " +
+                     std::to_string(length) + " words, and " + std::to_string(words->size() - at) + " are left";
+            return false;
+        }
+        visit(at, length);
+    }
+    return true;
+}
+
+std::string textOf(const uint32_t* first, const uint32_t* end) {
+    std::string all;
+    for (; first != end; ++first) {
+        for (uint32_t shift = 0; shift < 32; shift += 8) {
+            const char letter = static_cast<char>(*first >> shift);
+            if (letter == '\0') return all;
+            all += letter;
+        }
+    }
+    return all;
+}
 
 bool readArithmetic(std::vector<uint32_t> words, Arithmetic* arithmetic, std::string* error) {
     ContractionReader reader(std::move(words));

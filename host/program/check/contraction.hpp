@@ -2,7 +2,9 @@
 // NoContraction, which GLSL's `precise` becomes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,12 @@ struct Arithmetic {
     std::vector<FloatOperation> undecorated; // those without NoContraction, in their order
 };
 
-// Returns false, with one sentence in *error, if the words are no SPIR-V module.
+// Calls visit for each instruction. Words in the other order of bytes are turned before. Returns false, with one
+// sentence in *error, if the words are no SPIR-V module.
+bool visitInstructions(std::vector<uint32_t>* words, const std::function<void(size_t at, uint32_t length)>& visit,
+                       std::string* error);
+std::string textOf(const uint32_t* first, const uint32_t* end); // that words hold
+
 bool readArithmetic(std::vector<uint32_t> words, Arithmetic* arithmetic, std::string* error);
 
 } // namespace rope

@@ -1,6 +1,6 @@
 // vkrope check-spirv: finds the operations of a shader that a driver may fuse.
 #include "program/check/contraction.hpp"
-#include "program/files/input_file.hpp"
+#include "program/check/interface.hpp"
 #include "program/tool.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,20 +16,6 @@ struct CheckSpirvOptions {
     std::string within;
     bool all = false;
 };
-
-bool readWords(const std::string& path, std::vector<uint32_t>* words, Failure* failure) {
-    constexpr uint64_t kMostBytes = 1 << 28; // no module has a thousandth of it
-    rope::InputFile file;
-    std::string problem;
-    if (!file.open(path, &problem)) return refuse(failure, path + ": " + problem);
-    if (file.size() % 4 != 0 || file.size() > kMostBytes) {
-        return refuse(failure, path + " is no SPIR-V: it has " + std::to_string(file.size()) +
-                                   " bytes, and a module is of whole words of 4, and of 2^28 bytes at most");
-    }
-    words->resize(static_cast<size_t>(file.size()) / 4);
-    return file.read(words->data(), static_cast<size_t>(file.size()), &problem) ||
-           refuse(failure, path + ": " + problem);
-}
 
 std::string locationText(const rope::FloatOperation& operation) {
     std::string place;
@@ -67,7 +53,7 @@ bool checkModule(const std::string& path, const CheckSpirvOptions& options, bool
     std::vector<uint32_t> words;
     rope::Arithmetic arithmetic;
     std::string error;
-    if (!readWords(path, &words, failure)) return false;
+    if (!rope::readWords(path, &words, &error)) return refuse(failure, error);
     if (!rope::readArithmetic(std::move(words), &arithmetic, &error)) return refuse(failure, path + " " + error);
     if (!hasLines(path, options, arithmetic, failure)) return false;
     const std::vector<rope::FloatOperation> counted = countedOperations(options, arithmetic);

@@ -1,5 +1,7 @@
-// Any words are either refused with one sentence, or give operations of which each stands in the module.
+// Any words are either refused with one sentence, or give operations of which each stands in the module, and an
+// interface.
 #include "program/check/contraction.hpp"
+#include "program/check/interface.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +24,9 @@ void fuzzSpirv(const uint8_t* bytes, size_t size) {
     if (!rope::readArithmetic(words, &arithmetic, &error)) return require(!error.empty());
     require(arithmetic.operations <= words.size() && arithmetic.undecorated.size() <= arithmetic.operations);
     for (const rope::FloatOperation& operation : arithmetic.undecorated) require(operation.name != nullptr);
+    rope::ShaderInterface interface;
+    require(rope::readInterface(words, &interface, &error));
+    require(interface.bindings.size() <= words.size() && interface.ids.size() <= words.size());
 }
 
 #ifdef VKROPE_FUZZER
