@@ -32,5 +32,9 @@ rm -rf "$STAGE/edited"
 mkdir "$STAGE/edited"
 cp -r "$SOURCE"/{CMakeLists.txt,LICENSE,CHANGELOG.md,host,shaders} "$STAGE/edited"
 SOURCE=$STAGE/edited configure -DVKROPE_SPIRV="$SPIRV" -DVKROPE_INSTALL=OFF >/dev/null || { echo "refused, though nothing was edited" && exit 1; }
+sed -i 's/, FUSED, 0/, FUSSED, 0/' "$STAGE/edited/shaders/list.def"
+SOURCE=$STAGE/edited refuses "shaders/list.def: the shader fused_wide is of the family FUSSED; there are ALWAYS, ADDITIONS, BIASES, " \
+    -DVKROPE_GLSLC=/bin/true -DVKROPE_INSTALL=OFF
+cp "$SOURCE/shaders/list.def" "$STAGE/edited/shaders"
 echo '// an edit' >>"$STAGE/edited/shaders/numbers/pair.h"
 SOURCE=$STAGE/edited refuses "shaders.sha256 is not of these shaders" -DVKROPE_SPIRV="$SPIRV" -DVKROPE_INSTALL=OFF

@@ -1,5 +1,5 @@
 # The port for vcpkg, without vcpkg: its version and its features are the project's, and the options that it makes of features
-# configure a build. vcpkg's own functions are stand-ins here, which keep what they are given.
+# configure a build. Conan's recipe has the same families. vcpkg's own functions are stand-ins here, which keep what they are given.
 cmake_minimum_required(VERSION 3.22)
 set(port $ENV{SOURCE}/host/package/vcpkg)
 set(stage $ENV{STAGE}/vcpkg)
@@ -32,6 +32,10 @@ set(everything ${families} device tool)
 list(SORT everything)
 names_of(GET defaults default-features)
 same("the default features" "${defaults}" "${families}")
+file(STRINGS $ENV{SOURCE}/host/package/conan/conanfile.py options REGEX "^FAMILIES = ")
+string(REGEX MATCHALL "[a-z]+" options "${options}")
+list(SORT options)
+same("the families of conanfile.py" "${options}" "${families}")
 names_of(MEMBER features features)
 same("the features" "${features}" "${everything}")
 names_of(GET needed features tool dependencies 0 features)
