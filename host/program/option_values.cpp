@@ -80,13 +80,13 @@ static std::string choiceSentence(const std::string& name, const std::string& te
 
 // Options that a user may look for, and what does the same.
 static constexpr const char* kElsewhere[][2] = {
-    {"--frequencies", "python -m vkrope takes frequencies of your own"},
-    {"--scale", "python -m vkrope takes it beside --frequencies"},
+    {"--frequencies", "vkrope.Encoding of the Python package takes frequencies of your own"},
+    {"--scale", "vkrope.Encoding of the Python package takes it"},
     {"--sections", "--config says it, and vkrope.Encoding of the Python package"},
     {"--axes", "--config says it, and vkrope.Encoding of the Python package"},
     {"--cos", "a rotation by given rows is ROPE_SOURCE_ROWS of rope.h"},
     {"--sin", "a rotation by given rows is ROPE_SOURCE_ROWS of rope.h"},
-    {"--format", "python -m vkrope table has all formats of rows"},
+    {"--format", "other rows are made of --cos and --sin, as docs/python.md has it"},
     {"--plot", "python -m vkrope plot bandwidth draws what --json prints"},
     {"--tune", "--tuning times one cut of the threads"},
 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the structures of rope.h and rope_python.h as ctypes' own: layouts.py HOST PYTHON CHECK.
+"""Writes the structures of rope.h and rope_python.cpp as ctypes' own: layouts.py HOST PYTHON CHECK.
 
-HOST is the folder host/. PYTHON becomes a module of the structures and enumerations that rope_python.h has or names,
-and of those that they are made of. CHECK is a C++ file that has the number of these layouts, and compiles only where the
+HOST is the folder host/. PYTHON becomes a module of the structures and enumerations that the package takes, and of those
+that they are made of. CHECK, which rope_python.cpp includes, has the number of these layouts, and compiles only where the
 compiler lays them out as ctypes does, or where VKROPE_CROSS says that it builds for another machine."""
 import ctypes
 import re
@@ -12,15 +12,16 @@ import zlib
 NUMBERS = {"uint8_t": "c_uint8", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
            "uint64_t": "c_uint64", "float": "c_float", "double": "c_double", "char": "c_char"}
 
-# The package calls rope.h's own functions with these, beside what rope_python.h names.
-BESIDE = ["RopeReason", "RopeResult", "RopeSlot"]
+# The package calls functions of rope.h and rope_python.cpp with these.
+TAKEN = ["RopePythonStatus", "RopePythonReason", "RopePythonRequest", "RopePythonSlot", "RopePlan", "RopeLimits", "RopeReason",
+         "RopeResult", "RopeSlot"]
 for kind in ("Table", "Rotate", "Fused", "Add", "Bias"):
-    BESIDE += [f"Rope{kind}Description", f"RopeHost{kind}"]
+    TAKEN += [f"Rope{kind}Description", f"RopeHost{kind}"]
 
 
 def read(path):
     with open(path, encoding="utf-8") as file:
-        return re.sub(r"/\*.*?\*/", " ", file.read(), flags=re.S)
+        return re.sub(r"/\*.*?\*/|//[^\n]*", " ", file.read(), flags=re.S)
 
 
 def bodies(text, kind):
@@ -29,8 +30,7 @@ def bodies(text, kind):
 
 class Headers:
     def __init__(self, folder):
-        self.face = read(f"{folder}/python/rope_python.h")
-        text = read(f"{folder}/include/vkrope/rope.h") + self.face
+        text = read(f"{folder}/include/vkrope/rope.h") + read(f"{folder}/python/rope_python.cpp")
         self.structs, self.enums = bodies(text, "struct"), bodies(text, "enum")
         self.numbers = dict(re.findall(r"#define (\w+) (\d+)u?\b", text))
         self.fields, self.used_enums = {}, []
@@ -60,29 +60,24 @@ class Headers:
             self.fields[name] = [pair for line in lines for pair in self.members(line)]
 
     def python(self):
-        for name in [*re.findall(r"\bRope\w+\b", self.face), *BESIDE]:
-            if name in self.structs or name in self.enums:
-                self.type_of(name)
+        for name in TAKEN:
+            self.type_of(name)
         version = ".".join(self.numbers["ROPE_VERSION_" + part] for part in ("MAJOR", "MINOR", "PATCH"))
-        lines = [f'VERSION = "{version}"', f"ROPE_SLOT_COUNT = {self.slots()}"]
+        lines = [f'VERSION = "{version}"']
         for name in self.used_enums:
             lines += [f"{member} = {value}" for member, value in re.findall(r"(\w+)\s*=\s*(-?\d+)\b", self.enums[name])
-                      if not member.endswith(("_MAX_ENUM", "_COUNT"))]
+                      if not member.endswith("_MAX_ENUM")]
         for name, fields in self.fields.items():
             lines += ["", "", f"class {name}(ctypes.Structure):", "    _fields_ = ["]
             lines += [f'        ("{member}", {kind}),' for member, kind in fields] + ["    ]"]
         text = "\n".join(["import ctypes", "", *lines, "", "", f"STRUCTURES = [{', '.join(self.fields)}]"])
         return f"{text}\nLAYOUTS = {zlib.crc32(text.encode())}\n"
 
-    def slots(self):
-        return re.search(r"ROPE_SLOT_COUNT = (\d+)", self.enums["RopeSlot"]).group(1)
-
 
 def check_of(python):
     names = {}
     exec(python, names)
-    yield '#include "python/rope_python.h"\n\n#include <cstddef>\n'
-    yield f"uint32_t ropePythonLayouts(void) {{ return {names['LAYOUTS']}u; }}\n\n#ifndef VKROPE_CROSS"
+    yield f"ROPE_PYTHON_API uint32_t ropePythonLayouts() {{ return {names['LAYOUTS']}u; }}\n\n#ifndef VKROPE_CROSS"
     for struct in names["STRUCTURES"]:
         yield f'static_assert(sizeof({struct.__name__}) == {ctypes.sizeof(struct)}, "{struct.__name__}");'
         for member, *_ in struct._fields_:

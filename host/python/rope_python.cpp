@@ -1,5 +1,10 @@
-#include "python/rope_python.h"
-
+// The Python package calls these functions by ctypes: a model's frequencies, and the work of rope.h's descriptions, on
+// a Vulkan device or with the same bits on the CPU. layouts.py reads the structures here and in rope.h, and writes them
+// into the package's _structures.py, with a number that tells these layouts from any others.
+//
+// A call that has a status returns ROPE_PYTHON_DONE, or writes one sentence to *reason, which is never null. Nothing is
+// thrown. All calls may run on any number of threads at once, also with the same device: a device of Vulkan's then
+// works for one after the other, the CPU for all at once.
 #include "models/gguf/gguf.hpp"
 #include <vkrope/device.hpp>
 
@@ -12,7 +17,46 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <vector>
+
+#if defined(_WIN32)
+#define ROPE_PYTHON_API extern "C" __declspec(dllexport)
+#else
+#define ROPE_PYTHON_API extern "C" __attribute__((visibility("default")))
+#endif
+
+typedef enum RopePythonStatus {
+    ROPE_PYTHON_DONE = 0,
+    ROPE_PYTHON_FAILED = 1,  // the machine failed: no memory, a device lost
+    ROPE_PYTHON_REFUSED = 2, // the request is at fault, also for a device that is not here
+} RopePythonStatus;
+
+typedef struct RopePythonReason {
+    char text[1024]; // a longer sentence is cut
+} RopePythonReason;
+
+// A configuration, in one of two ways. Zeros choose what the configuration says.
+typedef struct RopePythonRequest {
+    const char* gguf;       // the path of a .gguf; or null, and then
+    const void* config;     // the text of a config.json,
+    uint64_t config_bytes;  // of so many bytes
+    const char* layer_type; // null: full_attention, or the only type
+    double length;          // the largest position so far plus 1, for rules that depend on it
+    uint32_t rotary_dim;    // elements
+    uint32_t layer;         // one layer by its number, from 1 on; 0: by its type
+} RopePythonRequest;
+
+// The caller's memory in place of a slot's buffer: what is read before the work, and what is written behind it. Either
+// may be null. In place both are one array. All bytes of a slot are written back.
+typedef struct RopePythonSlot {
+    const void* from;
+    void* to;
+    uint64_t bytes;
+} RopePythonSlot;
+
+#include <python_layouts.inc> // made by layouts.py: ropePythonLayouts returns the number
 
 struct RopePythonDevice {
     rope::Device device; // empty: the CPU
@@ -26,32 +70,34 @@ namespace {
 
 // ---- Sentences ------------------------------------------------------------------------------------------------------
 
-struct Outcome {
-    RopePythonStatus status = ROPE_PYTHON_DONE;
-    std::string sentence;
+// The request is at fault. What else is thrown says that the machine failed.
+struct Refused : std::runtime_error {
+    using runtime_error::runtime_error;
 };
-
-Outcome refused(const std::string& sentence) { return {ROPE_PYTHON_REFUSED, sentence}; }
-Outcome failed(const std::string& sentence) { return {ROPE_PYTHON_FAILED, sentence}; }
-
-void writeReason(const char* sentence, RopePythonReason* reason) {
-    const size_t length = std::min(std::strlen(sentence), sizeof reason->text - 1);
-    std::memcpy(reason->text, sentence, length);
-    reason->text[length] = '\0';
-}
 
 // Runs a call's work; what it throws becomes a sentence.
 template <class Work> RopePythonStatus answer(RopePythonReason* reason, const Work& work) {
+    RopePythonStatus status = ROPE_PYTHON_FAILED;
+    std::string sentence;
     try {
-        const Outcome outcome = work();
-        writeReason(outcome.sentence.c_str(), reason);
-        return outcome.status;
+        work();
+        status = ROPE_PYTHON_DONE;
+    } catch (const Refused& refused) {
+        status = ROPE_PYTHON_REFUSED;
+        sentence = refused.what();
     } catch (const std::bad_alloc&) {
-        writeReason("this takes more memory than there is", reason);
+        sentence = "this takes more memory than there is";
     } catch (const std::exception& exception) {
-        writeReason(exception.what(), reason);
+        sentence = exception.what();
     }
-    return ROPE_PYTHON_FAILED;
+    const size_t length = std::min(sentence.size(), sizeof reason->text - 1);
+    std::memcpy(reason->text, sentence.c_str(), length);
+    reason->text[length] = '\0';
+    return status;
+}
+
+void mustDo(bool done, const std::string& error) {
+    if (!done) throw std::runtime_error(error);
 }
 
 // ---- Models ---------------------------------------------------------------------------------------------------------
@@ -62,6 +108,7 @@ nlohmann::json nameOf(RopePairing pairing) {
 
 // The keyword arguments of the package's Encoding.
 nlohmann::json told(const ModelEncoding& encoding) {
+    const QueryScaling& queries = encoding.query_scaling;
     std::vector<std::string> notes = encoding.notes;
     const std::string layers = describeLayers(encoding);
     if (!layers.empty()) notes.push_back(layers);
@@ -74,6 +121,8 @@ nlohmann::json told(const ModelEncoding& encoding) {
             {"frequencies", encoding.frequencies},
             {"axes", encoding.axes.empty() ? nlohmann::json() : nlohmann::json(encoding.axes)},
             {"scale", encoding.scale},
+            {"query_scale",
+             queries.beta == 0 ? nlohmann::json() : nlohmann::json({queries.beta, queries.interval, queries.offset})},
             {"head_dim", encoding.head_dim},
             {"nope_dim", encoding.nope_dim},
             {"rotary_begin", encoding.rotary_begin},
@@ -109,7 +158,7 @@ bool readEncoding(const RopePythonRequest& request, ModelEncoding* encoding, std
 
 // ---- Work -----------------------------------------------------------------------------------------------------------
 
-Outcome runOnDevice(RopePythonDevice* device, const RopePlan& plan, const RopePythonSlot* slots) {
+void runOnDevice(RopePythonDevice* device, const RopePlan& plan, const RopePythonSlot* slots) {
     RopeBuffers bound = {};
     std::string error;
     for (size_t i = 0; i < ROPE_SLOT_COUNT; ++i) {
@@ -117,18 +166,15 @@ Outcome runOnDevice(RopePythonDevice* device, const RopePlan& plan, const RopePy
         if (plan.bytes[i] == 0) continue;
         const uint64_t bytes = std::max(plan.bytes[i], slot.bytes);
         Buffer& buffer = device->buffers[i];
-        if (buffer.size() < bytes && !device->device.makeBuffer(bytes, &buffer, &error)) return failed(error);
-        if (slot.from != nullptr && !device->device.upload(buffer, 0, slot.from, slot.bytes, &error))
-            return failed(error);
+        if (buffer.size() < bytes) mustDo(device->device.makeBuffer(bytes, &buffer, &error), error);
+        if (slot.from != nullptr) mustDo(device->device.upload(buffer, 0, slot.from, slot.bytes, &error), error);
         bound.slots[i] = buffer.slot();
     }
-    if (!device->device.run(&plan, 1, &bound, &error)) return failed(error);
+    mustDo(device->device.run(&plan, 1, &bound, &error), error);
     for (size_t i = 0; i < ROPE_SLOT_COUNT; ++i) {
-        const RopePythonSlot& slot = slots[i];
-        if (slot.to == nullptr || plan.bytes[i] == 0) continue;
-        if (!device->device.download(device->buffers[i], 0, slot.to, slot.bytes, &error)) return failed(error);
+        if (slots[i].to != nullptr && plan.bytes[i] != 0)
+            mustDo(device->device.download(device->buffers[i], 0, slots[i].to, slots[i].bytes, &error), error);
     }
-    return {};
 }
 
 struct NamedCall {
@@ -141,30 +187,33 @@ const NamedCall kCalls[] = {
     CALL(ropePlanTable),        CALL(ropePlanRotate),      CALL(ropePlanFused),       CALL(ropePlanAdd),
     CALL(ropePlanBias),         CALL(ropeHostRunTable),    CALL(ropeHostRunRotate),   CALL(ropeHostRunFused),
     CALL(ropeHostRunAdd),       CALL(ropeHostRunBias),     CALL(ropeWriteParameters), CALL(ropeWriteBuckets),
-    CALL(ropeWriteFrequencies), CALL(ropePairPermutation), CALL(ropeMakeAlibiSlopes),
+    CALL(ropeWriteFrequencies), CALL(ropePairPermutation), CALL(ropeMakeAlibiSlopes), CALL(ropeMakeQueryScale),
 };
 #undef CALL
 
 } // namespace
 } // namespace rope
 
-RopePythonStatus ropePythonReadModel(const RopePythonRequest* request, char** json, RopePythonReason* reason) {
+// *json becomes an object in JSON, whose members are the keyword arguments of the package's Encoding, or null.
+ROPE_PYTHON_API RopePythonStatus ropePythonReadModel(const RopePythonRequest* request, char** json,
+                                                     RopePythonReason* reason) {
     *json = nullptr;
-    return rope::answer(reason, [&]() -> rope::Outcome {
+    return rope::answer(reason, [&] {
         rope::ModelEncoding encoding;
         std::string error;
-        if (!rope::readEncoding(*request, &encoding, &error)) return rope::refused(error);
+        if (!rope::readEncoding(*request, &encoding, &error)) throw rope::Refused(error);
         const auto replace = nlohmann::json::error_handler_t::replace; // bytes that are no UTF-8
         *json = rope::copyOf(rope::told(encoding).dump(-1, ' ', false, replace));
-        return {};
     });
 }
 
-void ropePythonFreeText(char* text) { std::free(text); }
+ROPE_PYTHON_API void ropePythonFreeText(char* text) { std::free(text); }
 
-RopePythonStatus ropePythonOpenDevice(const char* select, RopePythonDevice** device, RopePythonReason* reason) {
+// "cpu" takes no Vulkan; else an index, part of a device's name or driver, or an empty text for the best device.
+ROPE_PYTHON_API RopePythonStatus ropePythonOpenDevice(const char* select, RopePythonDevice** device,
+                                                      RopePythonReason* reason) {
     *device = nullptr;
-    return rope::answer(reason, [&]() -> rope::Outcome {
+    return rope::answer(reason, [&] {
         auto opened = std::make_unique<RopePythonDevice>();
         opened->name = select;
         if (opened->name != "cpu") {
@@ -172,26 +221,28 @@ RopePythonStatus ropePythonOpenDevice(const char* select, RopePythonDevice** dev
             options.select = select;
             std::string error;
             opened->device = rope::Device::open(options, &error);
-            if (!opened->device) return rope::refused(error);
+            if (!opened->device) throw rope::Refused(error);
             opened->name = rope::describe(opened->device.info());
         }
         *device = opened.release();
-        return {};
     });
 }
 
-void ropePythonCloseDevice(RopePythonDevice* device) { delete device; }
+// No other call may be at work with the device.
+ROPE_PYTHON_API void ropePythonCloseDevice(RopePythonDevice* device) { delete device; }
 
-const char* ropePythonDeviceName(const RopePythonDevice* device) { return device->name.c_str(); }
+ROPE_PYTHON_API const char* ropePythonDeviceName(const RopePythonDevice* device) { return device->name.c_str(); }
 
-const void* ropePythonCall(const char* name) {
+// The address of a call of rope.h, by its name. Null: the package has no use for it.
+ROPE_PYTHON_API const void* ropePythonCall(const char* name) {
     for (const rope::NamedCall& call : rope::kCalls) {
         if (std::strcmp(call.name, name) == 0) return call.address;
     }
     return nullptr;
 }
 
-void ropePythonLimits(const RopePythonDevice* device, RopeLimits* limits) {
+// The limits to plan by. The CPU takes what no device's limits forbid.
+ROPE_PYTHON_API void ropePythonLimits(const RopePythonDevice* device, RopeLimits* limits) {
     if (device->device) {
         *limits = device->device.limits();
         return;
@@ -203,10 +254,11 @@ void ropePythonLimits(const RopePythonDevice* device, RopeLimits* limits) {
     limits->enabled = ROPE_ENABLED_STORAGE_16;
 }
 
-RopePythonStatus ropePythonRun(RopePythonDevice* device, const RopePlan* plan, const RopePythonSlot* slots,
-                               RopePythonReason* reason) {
+// Carries out a plan on a Vulkan device. `slots` are ROPE_SLOT_COUNT, each of the bytes that the plan says or more.
+ROPE_PYTHON_API RopePythonStatus ropePythonRun(RopePythonDevice* device, const RopePlan* plan,
+                                               const RopePythonSlot* slots, RopePythonReason* reason) {
     return rope::answer(reason, [&] {
         const std::lock_guard<std::mutex> lock(device->mutex);
-        return rope::runOnDevice(device, *plan, slots);
+        rope::runOnDevice(device, *plan, slots);
     });
 }

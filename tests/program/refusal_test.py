@@ -93,10 +93,10 @@ def nonsense():
         ("table of no angles", table[:1] + table[3:], "--config is missing"),
         ("table of one file", table[:-2], "--sin is missing"),
         *[(f"{option}, which is gone", but(**{option: "x.npy"}), f"there is no option '--{option}'; {way}")
-          for option, way in [("frequencies", "python -m vkrope takes frequencies of your own\n"), ("scale", "python -m vkrope"),
+          for option, way in [("frequencies", "vkrope.Encoding of the Python package takes frequencies of your own\n"), ("scale", "vkrope.Encoding"),
                               ("sections", "--config says it, and vkrope.Encoding"), ("axes", "--config says it"),
                               ("cos", "a rotation by given rows is ROPE_SOURCE_ROWS of rope.h\n"), ("sin", "a rotation by given rows")]],
-        ("formats of tables", table + ["--format", "split"], "there is no option '--format'; python -m vkrope table has all"),
+        ("formats of tables", table + ["--format", "split"], "there is no option '--format'; other rows are made of --cos and --sin"),
         ("a picture of bandwidth", ["bench", "--plot", "x.svg"], "'--plot'; python -m vkrope plot bandwidth draws what --json prints"),
         ("a search for cuts", ["bench", "--tune"], "'--tune'; --tuning times one cut of the threads"),
         ("pairing", but(pairing="quarter"), "quarter"),

@@ -41,7 +41,7 @@ def spoil(rng, right):
 
 class Calls(Case):
     def calls(self):
-        x, flat, scores = random((2, 5, 4, 64)), random((2, 5, 64)), random((2, 3, 4, 6))
+        x, flat = random((2, 5, 4, 64)), random((2, 5, 64))
         cpu, encoding, rows = vkrope.Device("cpu"), vkrope.read(LLAMA), np.arange(5)
         cache = cpu.fused(None, k=x, cache="int8").k
         write(LLAMA)
@@ -50,20 +50,21 @@ class Calls(Case):
             (vkrope.read, dict(config="config.json", layer_type="", layer=None, length=0, rotary_dim=0)),
             (vkrope.read, dict(config=dict(LLAMA))),
             (vkrope.Encoding, dict(frequencies=np.ones(32), scale=1.0, axes=np.zeros(32), head_dim=64, rotary_begin=0, skip_first=0)),
-            (cpu.table, dict(encoding=encoding, positions=rows, angle="exact", doubled=False)),
-            (cpu.rotate, dict(encoding=encoding, x=x, positions=rows, out=x.copy(), order="bshd", element=None, pairing=None,
+            (cpu.table, dict(encoding=encoding, positions=rows, angle="exact")),
+            (cpu.rotate, dict(encoding=encoding, x=x, positions=rows, order="bshd", element=None, pairing=None,
                               pairing_out=None, operation="forward", angle="exact")),
             (cpu.fused, dict(encoding=encoding, q=x, k=x[:, :, :2], v=x[:, :, 2:], positions=rows, order="bshd", element=None, cache="q8_0",
                              hadamard=64, norm="rms", q_norm=np.ones(64, np.float32), k_norm=True, v_norm=None, epsilon=1e-6,
                              norm_plus=0.0, norm_after=False, q_bias=np.ones(256, np.float32))),
             (cpu.fused, dict(encoding=None, k=x, cache="f8_e4m3", k_scale=1.0)),
+            (cpu.fused, dict(encoding=encoding, q=x, positions=rows, query_scale=(0.1, 2, 1))),
             (cpu.add, dict(x=flat, positions=rows, table=random((9, 64)), first_position=0, base=1e4, scale=1.0)),
             (cpu.add, dict(x=flat, positions=0, encoding=encoding, order="halves", cosine_first=False, angle="exact")),
-            (cpu.bias, dict(kind="alibi", scores=scores, causal=True, first_query=2)),
+            (cpu.bias, dict(kind="alibi", heads=3, queries=4, keys=6, causal=True, first_query=2)),
             (cpu.bias, dict(kind="t5", weights=random((32, 3)), queries=4, keys=6, max_distance=128, bidirectional=True)),
             (cpu.bias, dict(kind="clipped", weights=random((7, 3)), queries=4, keys=6, least=-3, heads=0)),
             (vkrope.Cache, dict(data=cache.data, format="int8", scales=cache.scales)),
-            (vkrope.permute, dict(weights=random((128, 3)), to="half", heads=2, rotary_dim=32, rotary_begin=0)),
+            (vkrope.permute, dict(weights=random((128, 3)), to="half", head_dim=64, rotary_dim=32, rotary_begin=0)),
         ]
 
     def test_that_are_drawn_are_refused_or_answered(self):

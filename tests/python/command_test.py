@@ -34,26 +34,6 @@ class Rotations(Case):
             for ours, theirs in (("q_out.npy", "a.npy"), ("k_out.npy", "b.npy")):
                 self.assertTrue(same_bits(np.load(ours), np.load(theirs)), (config, ours))
 
-    def test_work_in_pieces(self):
-        """The pieces have some tokens or heads here, and 64 MiB otherwise."""
-        write(LLAMA)
-        x, encoding, cpu = random((2, 50, 5, 64)), vkrope.read(LLAMA), vkrope.Device("cpu")
-        positions = np.random.default_rng(1).integers(0, 999, (2, 50))
-        np.save("p.npy", positions)
-        whole = vkrope.__main__._PIECE
-        vkrope.__main__._PIECE = 1 << 13
-        try:
-            for order, turned in (("bshd", x), ("bhsd", np.swapaxes(x, 1, 2))):
-                np.save("q.npy", turned)
-                for option, given in (("7:57", 7), ("p.npy", positions)):
-                    self.assertEqual(program(["rotate", "--config", "config.json", "--positions", option, "--q", "q.npy", "--q-out",
-                                              "o.npy", "--order", order, "--device", "cpu"]), 0)
-                    wanted = cpu.rotate(encoding, x, given)
-                    got = np.load("o.npy")
-                    self.assertTrue(same_bits(got if order == "bshd" else np.swapaxes(got, 1, 2).copy(), wanted), (order, option))
-        finally:
-            vkrope.__main__._PIECE = whole
-
     def test_take_names_in_files_of_several(self):
         needs("safetensors")
         write(LLAMA)
@@ -64,32 +44,21 @@ class Rotations(Case):
             self.command("rotate", "--config", "config.json", "--positions", "p.npz:ids", "--q", "qk.safetensors:a.q", "--k",
                          "qk.safetensors:a.k", "--q-out", "o.safetensors", "--k-out", "./o.safetensors:key", "--device", DEVICES[-1])
             got = load_safetensors("o.safetensors")[0]
+            os.remove("o.safetensors")
             named = {"element": "bf16"} if element == "bf16" else {}
             for name, x in (("q", q), ("key", k)):
                 wanted = vkrope.Device("cpu").rotate(vkrope.read(LLAMA), x, 0, **named)
                 self.assertTrue(got[name][0] == dtype and got[name][1].tobytes() == wanted.tobytes(), (dtype, name))
 
-    def test_take_frequencies_of_ones_own(self):
-        np.save("f.npy", np.array([1.0, 0.5]))
-        np.save("q.npy", random((3, 2, 4)))
-        self.command("rotate", "--frequencies", "f.npy", "--scale", 1.5, "--positions", "0:3", "--q", "q.npy", "--q-out", "o.npy",
-                     "--device", "cpu")
-        wanted = vkrope.Device("cpu").rotate(vkrope.Encoding([1.0, 0.5], scale=1.5), random((3, 2, 4)), 0)
-        self.assertTrue(same_bits(np.load("o.npy"), wanted))
-
 
 class Tables(Case):
-    def test_have_every_format(self):
+    def test_are_those_of_the_device(self):
         write(YARN)
-        cos, sin = vkrope.Device("cpu").table(vkrope.read(YARN), range(4, 11))
-        two = np.concatenate([cos, sin], -1)
-        for form, wanted in (("two-arrays", [cos, sin]), ("duplicated", [np.tile(cos, 2), np.tile(sin, 2)]), ("split", [two]),
-                             ("interleaved", [np.stack([cos, sin], -1)]), ("complex", [cos + 1j * sin])):
-            outputs = ["--cos", "c.npy", "--sin", "s.npy"] if len(wanted) == 2 else ["--out", "c.npy"]
-            said, _ = self.command("table", "--config", "config.json", "--positions", "4:11", "--format", form, *outputs, "--device", "cpu")
-            for path, array in zip(("c.npy", "s.npy"), wanted):
-                self.assertTrue(same_bits(np.load(path), array), form)
-            self.assertEqual(said, f"{sum(a.nbytes for a in wanted)} bytes: cos and sin of 7 positions and 32 pairs in float32\n")
+        arrays = vkrope.Device("cpu").table(vkrope.read(YARN), range(4, 11))
+        said, _ = self.command("table", "--config", "config.json", "--positions", "4:11", "--cos", "c.npy", "--sin", "s.npy", "--device", "cpu")
+        for path, array in zip(("c.npy", "s.npy"), arrays):
+            self.assertTrue(same_bits(np.load(path), array), path)
+        self.assertEqual(said, f"{sum(a.nbytes for a in arrays)} bytes: cos and sin of 7 positions and 32 pairs in float32\n")
 
 
 class Permutations(Case):
@@ -97,8 +66,8 @@ class Permutations(Case):
         for dtype in (np.float64, np.int32, np.float16, "S3"):
             weights = np.arange(24 * 5).reshape(24, 5).astype(dtype)
             np.save("w.npy", weights)
-            said, _ = self.command("permute", "--to", "half", "--heads", 3, "--rotary-dim", 4, "--rotary-offset", 2, "w.npy", "-o", "o.npy")
-            self.assertTrue(same_bits(np.load("o.npy"), vkrope.permute(weights, "half", heads=3, rotary_dim=4, rotary_begin=2)))
+            said, _ = self.command("permute", "--to", "half", "--head-dim", 8, "--rotary-dim", 4, "--rotary-offset", 2, "w.npy", "-o", "o.npy")
+            self.assertTrue(same_bits(np.load("o.npy"), vkrope.permute(weights, "half", 8, rotary_dim=4, rotary_begin=2)))
             self.assertEqual(said, "w.npy: [24, 5], 3 heads of 8\n")
 
     def test_take_a_checkpoint_by_name_without_the_rest(self):
@@ -122,10 +91,10 @@ class Permutations(Case):
         self.assertEqual(sorted(got), sorted(name for name in tensors if "proj" in name))
         for name, (dtype, array) in got.items():
             before = tensors[name][1].astype(array.dtype)
-            self.assertTrue(dtype == tensors[name][0] and np.array_equal(array, vkrope.permute(before, "interleaved", head_dim=16)), name)
+            self.assertTrue(dtype == tensors[name][0] and np.array_equal(array, vkrope.permute(before, "interleaved", 16)), name)
         self.command("permute", "--to", "interleaved", "--head-dim", 16, path + ":scales", "-o", "s.safetensors:[a]*")
         theirs = safetensors.load_file("s.safetensors")
-        self.assertTrue(np.array_equal(theirs["[a]*"], vkrope.permute(tensors["scales"][1].astype(np.float32), "interleaved", head_dim=16)))
+        self.assertTrue(np.array_equal(theirs["[a]*"], vkrope.permute(tensors["scales"][1].astype(np.float32), "interleaved", 16)))
 
     @unittest.skipUnless(sys.platform == "linux", "Linux tells the most memory that a process had")
     def test_hold_no_whole_tensor_in_memory(self):
@@ -135,7 +104,7 @@ class Permutations(Case):
                 "print(re.search('VmHWM:[^0-9]*([0-9]+)', open('/proc/self/status').read()).group(1))")
         used = []
         for name in ("small", "large"):  # of 32 MiB, and of 256
-            done = subprocess.run([sys.executable, "-c", peak, "permute", "--to", "half", "--heads", "16", f"w.safetensors:{name}", "-o",
+            done = subprocess.run([sys.executable, "-c", peak, "permute", "--to", "half", "--head-dim", "4", f"w.safetensors:{name}", "-o",
                                    f"{name}.npy"], capture_output=True, text=True, env=ENVIRONMENT)
             used.append(int(done.stdout.split()[-1]))
         self.assertLess(used[1] - used[0], 150 << 10)
@@ -143,29 +112,28 @@ class Permutations(Case):
     def test_begin_at_multiples_of_their_elements(self):
         safetensors = needs("safetensors.numpy").numpy
         save_safetensors("w.safetensors", {"a": ("U8", np.arange(2).reshape(2, 1)), "b": ("F64", np.arange(2.0).reshape(2, 1))})
-        self.command("permute", "--to", "half", "--heads", 1, "w.safetensors:*", "-o", "o.safetensors")
+        self.command("permute", "--to", "half", "--head-dim", 2, "w.safetensors:*", "-o", "o.safetensors")
         with open("o.safetensors", "rb") as file:
             self.assertIn(b'"b":{"dtype":"F64","shape":[2,1],"data_offsets":[0,16]}', file.read())
         self.assertEqual(safetensors.load_file("o.safetensors")["a"].tolist(), [[0], [1]])
 
 
 class Files(Case):
-    def test_that_hold_other_tensors_are_not_lost(self):
-        needs("safetensors")
+    def test_of_several_tensors_are_not_replaced(self):
         write(LLAMA)
         x = random((1, 5, 2, 64))
         np.save("q.npy", x)
         np.save("w.npy", np.zeros((64, 2), np.float32))
-        save_safetensors("victim.safetensors", {name: ("F32", x) for name in ("a", "b", "z")})
-        with open("text.safetensors", "w") as file:
-            file.write("no header")
+        save_safetensors("there.safetensors", {name: ("F32", x) for name in ("a", "b", "z")})
+        with open("there.safetensors", "rb") as file:
+            before = file.read()
         rotation = ["rotate", "--config", "config.json", "--positions", "0:5", "--device", "cpu", "--q", "q.npy", "--q-out"]
-        end = "would be lost; name another file, or delete it first\n"
-        self.command_refused("--q-out would replace victim.safetensors, and its tensors 'a', 'b' " + end, *rotation, "victim.safetensors:z")
-        self.command_refused("its tensor 'z' " + end, *rotation, "victim.safetensors:a", "--k", "q.npy", "--k-out", "victim.safetensors:b")
-        self.command_refused("what it holds is not known", *rotation, "text.safetensors")
-        self.command_refused("its tensors 'a', 'b', 'z' ", "permute", "--to", "half", "--heads", 1, "w.npy", "-o", "victim.safetensors")
-        self.command(*rotation, "victim.safetensors:a", "--k", "q.npy", "--k-out", "victim.safetensors:b", status=2)
+        end = ", which is there; name another file, or delete it first\n"
+        self.command_refused("--q-out is there.safetensors:z" + end, *rotation, "there.safetensors:z")
+        self.command_refused("--output is there.safetensors" + end, "permute", "--to", "half", "--head-dim", 64, "w.npy", "-o", "there.safetensors")
+        with open("there.safetensors", "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.command(*rotation, "new.safetensors:a", "--k", "q.npy", "--k-out", "new.safetensors:b")
 
     def test_that_cannot_be_read_are_refused(self):
         needs("safetensors")
@@ -197,12 +165,12 @@ class Files(Case):
             self.command_refused(sentence, *words, path)
         self.command_refused("which another output is too", *words, "o.npy", "--k", "q.npy", "--k-out", "./o.npy")
         np.save("w.npy", np.zeros((4, 2), ">f8"))
-        self.command_refused("has no type for", "permute", "--to", "half", "--heads", 1, "w.npy", "-o", "o.safetensors")
+        self.command_refused("has no type for", "permute", "--to", "half", "--head-dim", 4, "w.npy", "-o", "o.safetensors")
 
     def test_are_whole_or_not_there_when_the_program_is_stopped(self):
         np.save("w.npy", np.zeros((1 << 11, 1 << 16), np.uint8))
         for name in (signal.SIGTERM, signal.SIGINT):
-            process = subprocess.Popen([sys.executable, "-m", "vkrope", "permute", "--to", "half", "--heads", "64", "w.npy", "-o", "o.npy"],
+            process = subprocess.Popen([sys.executable, "-m", "vkrope", "permute", "--to", "half", "--head-dim", "32", "w.npy", "-o", "o.npy"],
                                        env=ENVIRONMENT, stdout=subprocess.DEVNULL)
             while process.poll() is None and not any(".new" in path for path in os.listdir(".")):
                 time.sleep(0.001)
@@ -223,7 +191,7 @@ class Words(Case):
                                     ([*rotation, "--positions", "0:5", "--k", "q.npy"], "--k and --k-out go together"),
                                     ([*rotation[:-1], "nothing such", "--positions", "0:5"], "no device matches 'nothing such'"),
                                     ([*rotation, "--positions", "0:5", "--layer-type", "none"], "none"),
-                                    (["table", "--config", "config.json", "--positions", "0:5", "--out", "o.npy"], "--cos and --sin name"),
+                                    (["table", "--config", "config.json", "--positions", "0:5", "--cos", "o.npy"], "--sin"),
                                     (["table", "--config", "none", "--positions", "0:5", "--cos", "a.npy", "--sin", "b.npy"], "none: No such")):
             self.command_refused(sentence, *arguments)
 
@@ -241,8 +209,8 @@ class Words(Case):
         np.save("w.npy", np.zeros((4, 2)))
         for status, arguments, sentence in (
                 (2, ["plot", "frequencies", "--config", "config.json", "-o", "o.svg"], "this takes matplotlib, which is not installed: pip install 'vkrope[plot]'"),
-                (2, ["permute", "--to", "half", "--heads", "1", "w.safetensors:a", "-o", "o.npy"], "pip install 'vkrope[safetensors]'"),
-                (0, ["permute", "--to", "half", "--heads", "1", "w.npy", "-o", "o.npy"], "")):
+                (2, ["permute", "--to", "half", "--head-dim", "4", "w.safetensors:a", "-o", "o.npy"], "pip install 'vkrope[safetensors]'"),
+                (0, ["permute", "--to", "half", "--head-dim", "4", "w.npy", "-o", "o.npy"], "")):
             done = subprocess.run([sys.executable, "block.py", *arguments], capture_output=True, text=True, env=ENVIRONMENT)
             self.assertEqual((done.returncode, sentence in done.stderr), (status, True), done.stderr)
 

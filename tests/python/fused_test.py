@@ -220,7 +220,7 @@ class Passes(Case):
         self.refused("no cache in float8", fused, ENCODING, k=self.k, k_scale=1.0)
         self.refused("3 values", fused, ENCODING, k=self.k, cache="f8_e5m2", k_scale=[1.0, 2.0, 3.0])
         self.refused("multiple of 64", fused, None, random((3, 2, 80)), hadamard=True)
-        self.refused("blocks of 32", fused, None, k=random((3, 2, 80)), cache="q8_0")
+        self.refused("it must be a multiple of 32", fused, None, k=random((3, 2, 80)), cache="q8_0")
         self.refused("it is one value, or one for each of two", fused, None, k=self.k, cache=("f16",) * 3)
         self.refused("hadamard", fused, None, k=self.k, hadamard=48)
         self.refused("epsilon", fused, None, k=self.k, k_norm=True, epsilon=-1.0)
@@ -249,13 +249,34 @@ class Additions(Case):
             self.assertLess(np.abs(add(x, range(5), encoding=own)[0, 3, :2] - x[0, 3, :2] - [np.sin(3), np.cos(3)]).max(), 1e-6)
         cpu = vkrope.Device("cpu")
         self.refused("position 9, outside the table of 9 rows", cpu.add, x, 5, table=table)
-        self.refused("16 pairs, but x has 64", cpu.add, x, 5, encoding=vkrope.Encoding([1.0] * 16))
+        self.refused("a rotary part of 64 elements has 32 pairs", cpu.add, x, 5, encoding=vkrope.Encoding([1.0] * 16))
         self.refused("[positions, dim] with a dim of 64", cpu.add, x, 5, table=table[:, :32])
+
+
+class QueryScales(Case):
+    def test_are_the_models_formula(self):
+        ministral = vkrope.read({"model_type": "ministral3"})
+        self.assertEqual(ministral.query_scale, [0.1, 16384, 0])
+        self.assertIsNone(ENCODING.query_scale)
+        q, k = random((1, 6, 2, 64)), random((1, 6, 2, 64), seed=2)
+        positions = np.array([0, 9, 10, 31, 32, 1000])
+        for device in map(vkrope.Device, devices()):
+            for beta, interval, offset in ((0.5, 10, 1), (0.1, 1, 0), (-0.25, 4096, 3)):
+                wanted = 1 + beta * np.log(1 + np.floor((positions + offset) / interval))
+                for encoding in (ENCODING, None):
+                    plain = device.fused(encoding, q, k, positions=positions)
+                    got = device.fused(encoding, q, k, positions=positions, query_scale=(beta, interval, offset))
+                    self.assertLess(np.abs(got.q - plain.q * wanted[None, :, None, None]).max(), 2e-6)
+                    self.assertTrue(same_bits(got.k, plain.k))
+        fused = vkrope.Device("cpu").fused
+        self.refused("query_scale is 3; it is (beta, interval, offset)", fused, ENCODING, q, query_scale=3)
+        self.refused("interval is 0", fused, ENCODING, q, query_scale=(0.1, 0, 0))
+        self.refused("65536", fused, ENCODING, q, positions=2**31 - 10, query_scale=(0.1, 1, 0))
+        self.refused("no heads", fused, ENCODING, None, k, query_scale=(0.1, 4, 0))
 
 
 class Biases(Case):
     def test_are_those_of_their_papers(self):
-        scores = random((2, 3, 4, 6))
         behind = np.arange(6)[None] - (np.arange(4) + 2)[:, None]  # key less query
         slopes = np.array([2.0 ** -4, 2.0 ** -8, 2.0 ** -2])
         rows, weights = random((7, 3), seed=4), random((32, 3), seed=5)
@@ -264,20 +285,17 @@ class Biases(Case):
         for device in map(vkrope.Device, devices()):
             alibi = device.bias("alibi", heads=3, queries=4, keys=6, first_query=2)
             self.assertTrue(np.array_equal(alibi, (slopes[:, None, None] * behind).astype(np.float32)))
-            self.assertTrue(np.array_equal(device.bias("alibi", scores=scores, first_query=2), scores + alibi))
             both = device.bias("alibi", heads=3, queries=4, keys=6, first_query=2, bidirectional=True, causal=True)
             self.assertTrue((np.isneginf(both) == (behind > 0)[None]).all())
             self.assertTrue(np.array_equal(device.bias("clipped", weights=rows, least=-3, queries=4, keys=6, first_query=2), clipped))
             self.assertTrue(np.array_equal(device.bias("t5", weights=weights, queries=4, keys=6, first_query=2), t5))
-            halves = device.bias("t5", scores=scores.astype(np.float16), weights=weights, first_query=2)
-            self.assertTrue(halves.dtype == np.float16 and np.abs(halves - scores - t5).max() < 3e-3)
         bias = vkrope.Device("cpu").bias
         self.refused("weights go with", bias, "alibi", weights=rows, heads=3, queries=4, keys=6)
         self.refused("weights are missing", bias, "t5", queries=4, keys=6)
-        self.refused("scores have them", bias, "alibi", scores=scores, queries=4)
+        self.refused("queries is 0", bias, "alibi", heads=3, queries=0, keys=6)
         self.refused("heads is 0", bias, "alibi", queries=4, keys=6)
-        self.refused("3 heads, but there are 2", bias, "t5", scores=scores[:, :2], weights=weights)
-        self.refused("'t5', 'clipped', 'alibi'", bias, "t6")
+        self.refused("3 heads, but there are 2", bias, "t5", heads=2, queries=4, keys=6, weights=weights)
+        self.refused("'t5', 'clipped', 'alibi'", bias, "t6", queries=4, keys=6)
 
 
 class Permutations(Case):
@@ -285,17 +303,17 @@ class Permutations(Case):
         weights, hidden = random((3 * 24, 40), seed=3).astype(np.float64), random((1, 6, 40), seed=4)
         cpu, frequencies = vkrope.Device("cpu"), 10000.0 ** (-np.arange(8) / 8)
         for to, old in (("half", "interleaved"), ("interleaved", "half")):
-            new = vkrope.permute(weights, to, heads=3, rotary_dim=16)
-            self.assertTrue(same_bits(vkrope.permute(new, old, head_dim=24, rotary_dim=16), weights))
+            new = vkrope.permute(weights, to, 24, rotary_dim=16)
+            self.assertTrue(same_bits(vkrope.permute(new, old, 24, rotary_dim=16), weights))
             x, y = ((hidden @ w.T).reshape(1, 6, 3, 24).astype(np.float32) for w in (weights, new))
             x = cpu.rotate(vkrope.Encoding(frequencies, pairing=old), x, 0)
             y = cpu.rotate(vkrope.Encoding(frequencies, pairing=to), y, 0)
-            self.assertTrue(same_bits(vkrope.permute(x.reshape(-1, 24).T, to, heads=1, rotary_dim=16).T.copy(), y.reshape(-1, 24)))
-        self.assertEqual(vkrope.permute(np.arange(8), "half", heads=2).tolist(), [0, 2, 1, 3, 4, 6, 5, 7])
-        self.refused("[8]; its first axis must be heads * head_dim with heads 3", vkrope.permute, np.arange(8), "half", heads=3)
-        self.refused("the heads are missing", vkrope.permute, np.arange(8), "half")
-        self.refused("they may have 65536", vkrope.permute, np.zeros((1 << 30, 0)), "half", heads=1)
-        self.refused("'half', 'interleaved'", vkrope.permute, np.arange(8), "both", heads=2)
+            self.assertTrue(same_bits(vkrope.permute(x.reshape(-1, 24).T, to, 24, rotary_dim=16).T.copy(), y.reshape(-1, 24)))
+        self.assertEqual(vkrope.permute(np.arange(8), "half", 4).tolist(), [0, 2, 1, 3, 4, 6, 5, 7])
+        self.refused("[8]; its first axis must be heads * head_dim with head_dim 3", vkrope.permute, np.arange(8), "half", 3)
+        self.refused("from 1 to 65536", vkrope.permute, np.zeros((1 << 30, 0)), "half", 1 << 30)
+        self.refused("from 8 on does not fit a head of 8", vkrope.permute, np.arange(8), "half", 8, rotary_begin=8)
+        self.refused("'half', 'interleaved'", vkrope.permute, np.arange(8), "both", 4)
 
 
 if __name__ == "__main__":

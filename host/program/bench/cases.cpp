@@ -38,8 +38,8 @@ void choose(const std::vector<measure::Named<T>>& all, const std::vector<std::st
 }
 
 // The option takes a name, or several with commas between them, and may be given again.
-void takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names,
-                std::vector<std::string>* to, const char* help) {
+void takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names, std::vector<std::string>* to,
+                const char* help) {
     app->add_option(name, *to, help)->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
 }
 

@@ -229,7 +229,7 @@ RunCommand addFrequenciesCommand(CLI::App* app) {
     addRotaryDim(app, &options->rotary_dim);
     app->add_flag("--json", options->json, "print JSON");
     app->add_option("--npy", options->npy,
-                    "write the frequencies to an .npy of float64, as python -m vkrope rotate --frequencies takes them");
+                    "write the frequencies to an .npy of float64, as vkrope.Encoding of the Python package takes them");
     const std::vector<CLI::Option*> others = app->get_options([](CLI::Option* o) { return !o->check_lname("help"); });
     CLI::Option* schema =
         app->add_flag("--json-schema", options->schema, "print the JSON schema of what --json prints, by itself");

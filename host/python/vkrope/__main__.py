@@ -9,12 +9,9 @@ from typing import Any, Callable, Iterator, List, NoReturn, Optional, Sequence, 
 import numpy as np
 
 from . import Device, Encoding, Failed, Refused, __version__, plot, read
-from ._arrays import Positions
 from ._files import Stored, Written, open_array, open_arrays, split_path, write_arrays
 from ._weights import permutation
 
-_PIECE = 1 << 26  # bytes that are rotated at once
-_FORMATS = ["two-arrays", "duplicated", "split", "interleaved", "complex"]  # of rows
 _FILES = ("Arrays are .npy; FILE.npz:NAME, FILE.safetensors:NAME and model.safetensors.index.json:NAME name one in a file "
           "of several. Outputs are .npy or FILE.safetensors:NAME.")
 
@@ -35,15 +32,12 @@ def _note(command: str, lines: Sequence[str]) -> None:
 # ---- Options ---------------------------------------------------------------------------------------------------------
 
 def _add_encoding(parser: argparse.ArgumentParser) -> None:
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--config", help="a model's config.json, as Hugging Face has it, or its .gguf")
-    source.add_argument("--frequencies", help="your own frequencies: float64, radians per position, one per pair")
+    parser.add_argument("--config", required=True, help="a model's config.json, as Hugging Face has it, or its .gguf")
     parser.add_argument("--layer-type", default="", help="which layers, where a model's layers differ")
     parser.add_argument("--layer", type=int, help="one layer by its number, from 0 on")
     parser.add_argument("--length", type=float, default=0, help="the largest position so far plus 1, for rules that depend "
                                                                 "on it; without it the largest of --positions plus 1")
     parser.add_argument("--rotary-dim", type=int, default=0, help="elements of the head that are rotated")
-    parser.add_argument("--scale", type=float, default=1.0, help="factor on cos and sin that goes with --frequencies")
     parser.add_argument("--positions", required=True, help="first:last, last excluded, or a file of [tokens], [batch, "
                                                            "tokens] or [axes, batch, tokens]")
     parser.add_argument("--angle", choices=["exact", "compatible"], default="exact",
@@ -52,16 +46,9 @@ def _add_encoding(parser: argparse.ArgumentParser) -> None:
                                                      "without a device; without it the best device there is")
 
 
-def _encoding(options: argparse.Namespace, positions: Any) -> Encoding:
-    if options.frequencies:
-        return Encoding(open_array("--frequencies", options.frequencies).all(), scale=options.scale)
-    wishes = dict(layer_type=options.layer_type, layer=options.layer, rotary_dim=options.rotary_dim)
-    encoding = read(options.config, length=options.length, **wishes)
-    # Pieces of the work have other largest positions. A shift's are distances, which ask for no length.
-    if not options.length and not getattr(options, "shift", False):
-        length = Positions(positions, encoding.axis_count).length
-        encoding = read(options.config, length=length, **wishes) if length else encoding
-    return encoding
+def _encoding(options: argparse.Namespace) -> Encoding:
+    return read(options.config, layer_type=options.layer_type, layer=options.layer, length=options.length,
+                rotary_dim=options.rotary_dim)
 
 
 def _positions(text: str) -> Any:
@@ -93,39 +80,15 @@ def _add_rotate(parser: argparse.ArgumentParser) -> None:
     way.add_argument("--shift", action="store_true", help="turn rotated elements once more, by a delta, without scale")
 
 
-def _pieces(x: np.ndarray, order: str, positions: Any, skips: bool) -> Iterator[Tuple[np.ndarray, Any]]:
-    """x in pieces of heads or tokens of one sequence, as they lie in the file one after the other, with their positions."""
-    sequences = x if "b" in order else x[None]
-    for i, sequence in enumerate(sequences):
-        own = positions
-        if isinstance(own, np.ndarray) and own.ndim > 1 and own.shape[-2] == len(sequences):
-            own = own[..., i:i + 1, :]
-        step = max(_PIECE // max(sequence[0].nbytes, 1), 1)
-        if skips and order.endswith("shd"):
-            step = len(sequence)
-        for first in range(0, len(sequence), step):
-            part = own
-            if order.endswith("shd") and step < len(sequence):
-                part = own[first:first + step] if isinstance(own, range) else own[..., first:first + step]
-            yield sequence[first:first + step], part
-
-
 def _rotated(name: str, source: str, to: str, encoding: Encoding, device: Device, positions: Any,
              options: argparse.Namespace) -> Written:
     stored = open_array("--" + name, source)
     x, order = stored.all(), options.order or ("shd" if len(stored.shape) == 3 else "bshd")
-    if x.ndim != len(order) or 0 in x.shape:
-        raise Refused(f"--{name} has the shape {list(x.shape)}; in the order {order} it has {len(order)} axes, none of "
-                      "them empty")
-    tokens = x.shape[order.index("s")]
-    place = Positions(positions, encoding.axis_count, x.shape[0] if "b" in order else 1, tokens,
-                      max(tokens - encoding.skip_first - encoding.skip_last, 0))  # refuses what does not fit all of x
     element = "bf16" if stored.kind == "BF16" else options.element
     operation = next((word for word in ("transpose", "inverse", "shift") if getattr(options, word)), "forward")
-    blocks = (device.rotate(encoding, part, own, order=order[-3:], element=element, pairing=options.pairing,
-                            pairing_out=options.pairing_out, operation=operation, angle=options.angle)
-              for part, own in _pieces(x, order, positions, place.tokens != tokens))
-    return Written(f"--{name}-out", to, name, "BF16" if element else stored.kind, x.dtype, stored.shape, x.nbytes, blocks)
+    out = device.rotate(encoding, x, positions, order=order, element=element, pairing=options.pairing,
+                        pairing_out=options.pairing_out, operation=operation, angle=options.angle)
+    return Written(f"--{name}-out", to, name, "BF16" if element else stored.kind, x.dtype, stored.shape, x.nbytes, [out])
 
 
 def _rotate(options: argparse.Namespace) -> None:
@@ -133,7 +96,7 @@ def _rotate(options: argparse.Namespace) -> None:
         raise Refused("--k and --k-out go together; one of them is missing")
     pairs = [("q", options.q, options.q_out)] + ([("k", options.k, options.k_out)] if options.k else [])
     positions = _positions(options.positions)
-    encoding, device = _encoding(options, positions), Device(options.device)
+    encoding, device = _encoding(options), Device(options.device)
     write_arrays([_rotated(*pair, encoding, device, positions, options) for pair in pairs], "rotating")
     _note("rotate", encoding.notes)
 
@@ -142,31 +105,19 @@ def _rotate(options: argparse.Namespace) -> None:
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
     _add_encoding(parser)
-    parser.add_argument("--cos", help="the file to write the cosines to, float32 [positions, pairs]")
-    parser.add_argument("--sin", help="the file to write the sines to")
-    parser.add_argument("--out", help="the file to write both to, in a format of one array")
-    parser.add_argument("--format", choices=_FORMATS, default="two-arrays",
-                        help="two-arrays, as in ONNX; duplicated: the same with each row twice side by side, as in Hugging "
-                             "Face; one array: split, a row's cosines and then its sines, as in vLLM; interleaved, "
-                             "[positions, pairs, 2]; complex, cos + i sin")
+    parser.add_argument("--cos", required=True, help="the file to write the cosines to, float32 [positions, pairs]")
+    parser.add_argument("--sin", required=True, help="the file to write the sines to")
 
 
 def _table(options: argparse.Namespace) -> None:
-    two = options.format in ("two-arrays", "duplicated")
-    if two and (not options.cos or not options.sin or options.out):
-        raise Refused(f"--format {options.format} is two arrays; --cos and --sin name their files")
-    if not two and (options.cos or options.sin or not options.out):
-        raise Refused(f"--format {options.format} is one array; --out names its file")
-    names = ["cos", "sin"] if two else ["out"]
     positions = _positions(options.positions)
-    encoding = _encoding(options, positions)
-    cos, sin = Device(options.device).table(encoding, positions, angle=options.angle, doubled=options.format == "duplicated")
-    arrays = {"split": lambda: [np.concatenate([cos, sin], -1)], "interleaved": lambda: [np.stack([cos, sin], -1)],
-              "complex": lambda: [cos + 1j * sin]}.get(options.format, lambda: [cos, sin])()
-    write_arrays([Written(f"--{name}", getattr(options, name), name, "C64" if np.iscomplexobj(array) else "F32", array.dtype,
-                          array.shape, array.nbytes, [array]) for name, array in zip(names, arrays)], "writing")
+    encoding = _encoding(options)
+    arrays = dict(zip(("cos", "sin"), Device(options.device).table(encoding, positions, angle=options.angle)))
+    write_arrays([Written(f"--{name}", getattr(options, name), name, "F32", array.dtype, array.shape, array.nbytes, [array])
+                  for name, array in arrays.items()], "writing")
     _note("table", encoding.notes)
-    print(f"{sum(array.nbytes for array in arrays)} bytes: cos and sin of {cos.size // cos.shape[-1]} positions and "
+    cos = arrays["cos"]
+    print(f"{2 * cos.nbytes} bytes: cos and sin of {cos.size // cos.shape[-1]} positions and "
           f"{len(encoding.frequencies)} pairs in float32")
 
 
@@ -174,10 +125,7 @@ def _table(options: argparse.Namespace) -> None:
 
 def _add_permute(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=["half", "interleaved"], required=True, help="the pairing that the weights are wanted for")
-    heads = parser.add_mutually_exclusive_group(required=True)
-    heads.add_argument("--heads", type=int, default=0, help="heads in the first axis of the weights")
-    heads.add_argument("--head-dim", type=int, default=0,
-                       help="elements of a head, in place of --heads: right for Q and K together")
+    parser.add_argument("--head-dim", type=int, required=True, help="elements of a head")
     parser.add_argument("--rotary-dim", type=int, default=0, help="rotated elements of each head; without it all")
     parser.add_argument("--rotary-offset", type=int, default=0, help="element of the head where the rotary part starts")
     parser.add_argument("weights", help="an array of any type, [heads * head_dim, ...]; a * in NAME takes all tensors whose "
@@ -188,8 +136,8 @@ def _add_permute(parser: argparse.ArgumentParser) -> None:
 
 def _permuted(stored: Stored, options: argparse.Namespace) -> Written:
     shown = f"{split_path(options.weights)[0]}:{stored.name}" if stored.name else options.weights
-    order = permutation(stored.shape, options.to, heads=options.heads, head_dim=options.head_dim,
-                        rotary_dim=options.rotary_dim, rotary_begin=options.rotary_offset, name=shown)
+    order = permutation(stored.shape, options.to, options.head_dim, rotary_dim=options.rotary_dim,
+                        rotary_begin=options.rotary_offset, name=shown)
 
     def blocks() -> Iterator[np.ndarray]:
         for rows in stored.blocks(len(order)):
@@ -209,8 +157,7 @@ def _permute(options: argparse.Namespace) -> None:
                       "FILE.safetensors without :NAME takes all")
     results = [_permuted(stored, options) for stored in found]
     lines = [f"{split_path(options.weights)[0]}{':' if stored.name else ''}{stored.name}: {list(stored.shape)}, "
-             f"{options.heads or stored.shape[0] // options.head_dim} heads of "
-             f"{options.head_dim or stored.shape[0] // options.heads}" for stored in found]
+             f"{stored.shape[0] // options.head_dim} heads of {options.head_dim}" for stored in found]
     write_arrays(results, "permuting")
     print("\n".join(lines))
 

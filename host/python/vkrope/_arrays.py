@@ -66,7 +66,6 @@ class Slots:
         self._kept: list = []
 
     def put(self, slot: int, read: Optional[np.ndarray] = None, written: Optional[np.ndarray] = None) -> None:
-        """In place both are one array."""
         array = written if read is None else read
         if array is None:
             return
@@ -74,7 +73,6 @@ class Slots:
         reach = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides))
         self.slots[slot] = c.RopePythonSlot(None if read is None else read.ctypes.data,
                                             None if written is None else written.ctypes.data, reach + array.dtype.itemsize)
-
 
     def check(self, plan: c.RopePlan) -> None:
         """Buffers end with a whole word, arrays of 16-bit elements need not."""

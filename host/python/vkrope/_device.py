@@ -67,67 +67,53 @@ class Device:
         else:
             call(library.ropePythonRun, self._handle, ctypes.byref(plan), slots.slots)
 
-    def table(self, encoding: Encoding, positions: Any, *, angle: str = "exact",
-              doubled: bool = False) -> Tuple[np.ndarray, np.ndarray]:
-        """cos and sin in float32, [tokens, pairs], or [batch, tokens, pairs] where positions have sequences. `doubled`
-        gives each value twice, at pair j and at pairs + j, as Hugging Face has it."""
+    def table(self, encoding: Encoding, positions: Any, *, angle: str = "exact") -> Tuple[np.ndarray, np.ndarray]:
+        """cos and sin in float32, [tokens, pairs], or [batch, tokens, pairs] where positions have sequences."""
         place, slots = Positions(positions, _checked(encoding).axis_count), Slots()
         pairs, sequences = len(encoding.frequencies), max(place.batch, 1)
-        doubled = bool(flag("doubled", doubled))
-        columns = 2 * pairs if doubled else pairs
-        shape = ([place.batch] if place.batch else []) + [place.tokens, columns]
+        shape = ([place.batch] if place.batch else []) + [place.tokens, pairs]
         d = c.RopeTableDescription(encoding.describe(place), choose("angle", _ANGLES, angle), sequences, place.tokens,
                                    place.description)
-        d.rows = c.RopeRows(row_stride=columns, sin_offset=sequences * place.tokens * columns, copy_offset=pairs if doubled else 0)
+        d.rows = c.RopeRows(row_stride=pairs, sin_offset=sequences * place.tokens * pairs)
         rows = _empty([2, *shape], np.float32)
         slots.put(c.ROPE_SLOT_POSITIONS, place.array)
         slots.put(c.ROPE_SLOT_ROWS, written=rows)
         self._run("Table", d, slots)
         return rows[0], rows[1]
 
-    def rotate(self, encoding: Encoding, x: Any, positions: Any, *, out: Optional[np.ndarray] = None,
-               order: Optional[str] = None, element: Optional[str] = None, pairing: Optional[str] = None,
-               pairing_out: Optional[str] = None, operation: str = "forward", angle: str = "exact") -> np.ndarray:
-        """Rotates [batch, seq, heads, dim] (`order` "bshd"; or "bhsd") or [seq, heads, dim] ("shd"; or "hsd") into
-        `out`, which may be `x` and is made where it is not given. Its elements may be others. Positions are the first
-        token's, a range, [tokens], [batch, tokens] or [axes, batch, tokens]. Arrays are read and written where they
+    def rotate(self, encoding: Encoding, x: Any, positions: Any, *, order: Optional[str] = None,
+               element: Optional[str] = None, pairing: Optional[str] = None, pairing_out: Optional[str] = None,
+               operation: str = "forward", angle: str = "exact") -> np.ndarray:
+        """Rotates [batch, seq, heads, dim] (`order` "bshd"; or "bhsd") or [seq, heads, dim] ("shd"; or "hsd"). Positions
+        are the first token's, a range, [tokens], [batch, tokens] or [axes, batch, tokens]. Arrays are read where they
         lie; a copy is made of an `x` whose elements of a head do not lie side by side."""
         x, order = _ordered("x", x, order)
-        d = c.RopeRotateDescription(element=element_of("x", x, element), rotation=c.RopeRotation(
+        d = c.RopeRotateDescription(element=element_of("x", x, element), out_of_place=1, rotation=c.RopeRotation(
             angle=choose("angle", _ANGLES, angle), operation=choose("operation", _OPERATIONS, operation)))
         x = x if fits(x) else np.ascontiguousarray(x)
-        out = _empty(x.shape, x.dtype) if out is None else _checked_out(out, x)
-        d.element_out = element_of("out", out, element)
+        out = _empty(x.shape, x.dtype)
         count_of = dict(zip(order, x.shape))
         d.batch, d.tokens, d.head_dim = count_of.get("b", 1), count_of["s"], count_of["d"]
-        # A device gives back the whole reach of an array, also what lies between its heads.
-        target = out if out.flags.c_contiguous or self.name == "cpu" else _empty(x.shape, out.dtype)
-        d.out_of_place = int(target.ctypes.data != x.ctypes.data)
-        d.q = c.RopeTensor(count_of["h"], layout(x, order), layout(target, order))
+        d.q = c.RopeTensor(count_of["h"], layout(x, order), layout(out, order))
         d.rotation.rotary_begin = rotary_begin("x", _checked(encoding), d.head_dim)
         d.rotation.rotary_dim = encoding.rotary_dim
         _take_pairing(d, encoding, pairing, pairing_out, operation)
         place, slots = _take_positions(d, encoding, positions), Slots()
         slots.put(c.ROPE_SLOT_POSITIONS, place.array)
-        if d.out_of_place:
-            slots.put(c.ROPE_SLOT_Q, read=x)
-            slots.put(c.ROPE_SLOT_Q_OUT, written=target)
-        else:
-            slots.put(c.ROPE_SLOT_Q, x, target)
+        slots.put(c.ROPE_SLOT_Q, read=x)
+        slots.put(c.ROPE_SLOT_Q_OUT, written=out)
         self._run("Rotate", d, slots)
-        if target is not out:
-            out[...] = target
         return out
 
     def fused(self, encoding: Optional[Encoding], q: Any = None, k: Any = None, v: Any = None, *, positions: Any = 0,
               order: Optional[str] = None, element: Optional[str] = None, cache: Any = None, hadamard: Any = None,
               norm: str = "rms", q_norm: Any = None, k_norm: Any = None, v_norm: Any = None, epsilon: float = 1e-6,
               norm_plus: float = 0.0, norm_after: bool = False, q_bias: Any = None, k_bias: Any = None,
-              v_bias: Any = None, k_scale: Any = None, v_scale: Any = None, pairing: Optional[str] = None,
-              pairing_out: Optional[str] = None, angle: str = "exact") -> Fused:
+              v_bias: Any = None, k_scale: Any = None, v_scale: Any = None, query_scale: Any = None,
+              pairing: Optional[str] = None, pairing_out: Optional[str] = None, angle: str = "exact") -> Fused:
         """Takes Q, K and V, or some of them, from the projection to where the attention reads them:
 
-            projection's bias -> norm -> rotation of Q and K -> Hadamard blocks -> the cache's format
+            projection's bias -> norm -> rotation of Q and K -> scale of Q -> Hadamard blocks -> the cache's format
 
         Each step is left out where nothing asks for it. The arrays are [batch, seq, heads, dim], or as `order` says,
         and may have heads and sizes of their own. The answer is (q, k, v): arrays of the elements that were given,
@@ -144,8 +130,8 @@ class Device:
                     "layer", `norm_plus` is added to each weight (Gemma: 1), `norm_after` norms behind the rotation
         q_bias, ... of the projection, [heads, dim] or [heads * dim]
         k_scale, .. of float8: a number, or one of each head. Without it each head of each token has its own
-
-        A model's scale of queries (Llama 4, Ministral 3) is not among the steps."""
+        query_scale (beta, interval, offset), as Encoding.query_scale has it of Llama 4 and Ministral 3: queries are multiplied
+                    by 1 + beta * ln(1 + floor((position + offset) / interval))"""
         xs = [None if x is None else _ordered(name, x, order)[0] for name, x in zip("qkv", (q, k, v))]
         work = FusedWork(_order_of(xs) if order is None else order, element)
         caches, blocks = (None, *both("cache", cache)), both("hadamard", hadamard)
@@ -163,9 +149,13 @@ class Device:
         d.rotation.angle = choose("angle", _ANGLES, angle)
         if encoding is None:
             d.q.no_rotation = d.k.no_rotation = 1
-            d.positions = Positions(0, 1, d.batch, d.tokens, d.tokens).description
+            work.place = Positions(positions, 1, d.batch, d.tokens, d.tokens)
+            d.positions = work.place.description
+            work.slots.put(c.ROPE_SLOT_POSITIONS, work.place.array)
         else:
             self._take_rotation(work, _checked(encoding), pairing, pairing_out, positions)
+        if query_scale is not None:
+            work.take_query_scale(query_scale)
         self._run("Fused", d, work.slots)
         return work.result()
 
@@ -205,9 +195,6 @@ class Device:
         if table is not None:
             self._take_learned(d, slots, table, first_position, element, place)
         elif encoding is not None:
-            if encoding.rotary_dim != dim:
-                raise Refused(f"the encoding has {len(encoding.frequencies)} pairs, but x has {dim} elements, two of "
-                              "each pair")
             d.frequencies = encoding.describe(place)
         out = _empty(x.shape, x.dtype)
         slots.put(c.ROPE_SLOT_X, read=x)
@@ -229,40 +216,23 @@ class Device:
                               f"of position {first}")
         slots.put(c.ROPE_SLOT_ROWS, read=rows)
 
-    def bias(self, kind: str, *, scores: Any = None, weights: Any = None, heads: int = 0, queries: int = 0,
-             keys: int = 0, first_query: int = 0, least: int = 0, max_distance: int = 128, bidirectional: bool = False,
-             causal: bool = False, element: Optional[str] = None) -> np.ndarray:
-        """Adds a bias to `scores`, [batch, heads, queries, keys], or without them makes one, float32 [heads, queries,
-        keys]. `kind` is "t5" (`weights` are [buckets, heads]), "clipped" ([distances, heads], the first row for the
-        distance `least` from key to query) or "alibi", which takes no weights. The first query stands at position
-        `first_query`, the first key at 0. With `causal` keys after their query get -infinity."""
+    def bias(self, kind: str, *, queries: int, keys: int, weights: Any = None, heads: int = 0, first_query: int = 0,
+             least: int = 0, max_distance: int = 128, bidirectional: bool = False, causal: bool = False,
+             element: Optional[str] = None) -> np.ndarray:
+        """The bias of scores, float32 [heads, queries, keys]. `kind` is "t5" (`weights` are [buckets, heads]), "clipped"
+        ([distances, heads], the first row for the distance `least` from key to query) or "alibi", which takes `heads` and
+        no weights. The first query stands at position `first_query`, the first key at 0. With `causal` keys after their
+        query get -infinity."""
         d = c.RopeBiasDescription(kind=choose("kind", _BIASES, kind), bidirectional=flag("bidirectional", bidirectional),
-                                  causal=flag("causal", causal), element=c.ROPE_ELEMENT_F32)
+                                  causal=flag("causal", causal), element=c.ROPE_ELEMENT_F32, write_only=1, batch=1)
         d.positions = c.RopePositions(kind=c.ROPE_POSITIONS_COUNTED, same_for_all_sequences=1,
                                       first=count("first_query", first_query, -2**31, 2**31 - 1))
-        if scores is not None:
-            if heads or queries or keys:
-                raise Refused("heads, queries and keys say how large a bias without scores is; scores have them")
-            scores = np.ascontiguousarray(tensor("scores", scores))
-            if scores.ndim != 4 or 0 in scores.shape:
-                raise Refused(f"scores have the shape {list(scores.shape)}; it is [batch, heads, queries, keys], none of "
-                              "them empty")
-            d.batch, d.heads, d.queries, d.keys = scores.shape
-            d.element = element_of("scores", scores, element)
-        else:
-            d.write_only = d.batch = 1
-            d.heads, d.queries, d.keys = count("heads", heads), count("queries", queries), count("keys", keys)
-        rows = self._bias_rows(d, kind, weights, element, count("max_distance", max_distance), count("least", least, -2**30, 2**30))
+        d.heads, d.queries, d.keys = count("heads", heads), count("queries", queries, 1), count("keys", keys, 1)
         slots = Slots()
-        slots.put(c.ROPE_SLOT_ROWS, read=rows)
-        out = _empty([d.heads, d.queries, d.keys] if scores is None else scores.shape,
-                     np.float32 if scores is None else scores.dtype)
-        if out.size == 0:
-            raise Refused(f"heads, queries and keys are {d.heads}, {d.queries} and {d.keys}; they say how large a bias "
-                          "without scores is")
-        if scores is not None:
-            out[...] = scores
-        slots.put(c.ROPE_SLOT_X, None if scores is None else out, out)
+        slots.put(c.ROPE_SLOT_ROWS, read=self._bias_rows(d, kind, weights, element, count("max_distance", max_distance),
+                                                         count("least", least, -2**30, 2**30)))
+        out = _empty([d.heads, d.queries, d.keys], np.float32)
+        slots.put(c.ROPE_SLOT_X, written=out)
         self._run("Bias", d, slots)
         return out
 
@@ -271,7 +241,7 @@ class Device:
         if kind == "alibi":
             if weights is not None:
                 raise Refused("weights go with 't5' and 'clipped'; 'alibi' has slopes")
-            slopes = np.empty(min(d.heads, 65536), np.float32)
+            slopes = np.empty(count("heads", d.heads, 1, 65536), np.float32)
             ask("ropeMakeAlibiSlopes", d.heads, address(slopes))
             return slopes
         if weights is None:
@@ -317,16 +287,6 @@ def _ordered(name: str, x: Any, order: Optional[str]) -> Tuple[np.ndarray, str]:
     for size in x.shape:
         count("an axis of " + name, size)
     return x, order
-
-
-def _checked_out(out: Any, x: np.ndarray) -> np.ndarray:
-    if not isinstance(out, np.ndarray) or out.shape != x.shape or not out.flags.writeable or not fits(out):
-        raise Refused(f"out must be a writeable array of the shape {list(x.shape)} whose elements of a head lie side by "
-                      "side")
-    same = out.ctypes.data == x.ctypes.data and out.strides == x.strides and out.dtype == x.dtype
-    if not same and np.may_share_memory(out, x) and np.shares_memory(out, x):
-        raise Refused("out lies partly in x; it must be x itself or lie apart from it")
-    return out
 
 
 def rotary_begin(name: str, encoding: Encoding, head_dim: int, latent: bool = False) -> int:

@@ -23,7 +23,7 @@ class Encoding:
                  pairing_out: Optional[str] = None, head_dim: int = 0, nope_dim: int = 0, rotary_begin: int = 0,
                  axes: Any = None, axis_names: Sequence[str] = (), chunk_dim: int = 0, skip_first: int = 0,
                  skip_last: int = 0, model_type: str = "", rule: str = "", layer_type: str = "",
-                 layer_types: Sequence[str] = (), notes: Sequence[str] = ()) -> None:
+                 layer_types: Sequence[str] = (), notes: Sequence[str] = (), query_scale: Any = None) -> None:
         self.frequencies = array_of("frequencies", frequencies, np.float64)
         if self.frequencies.ndim != 1:
             raise Refused(f"frequencies have the shape {list(self.frequencies.shape)}; it is [pairs]")
@@ -37,6 +37,7 @@ class Encoding:
         self.skip_first, self.skip_last = count("skip_first", skip_first), count("skip_last", skip_last)
         self.axis_names, self.layer_types, self.notes = list(axis_names), list(layer_types), list(notes)
         self.model_type, self.rule, self.layer_type = model_type, rule, layer_type
+        self.query_scale = query_scale  # (beta, interval, offset), or None; `notes` say of which layers
         self._read_for: Optional[Callable[[float], _Angles]] = None  # the frequencies and the scale of another length
 
     @property

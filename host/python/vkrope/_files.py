@@ -185,16 +185,8 @@ def _check_output(path: str, arrays: Sequence[Written]) -> None:
     names = [split_path(array.path)[1] or array.name for array in arrays]
     if len(set(names)) < len(names) or len(names) > 1 and path.endswith(".npy"):
         raise Refused(f"{arrays[-1].option} is {arrays[-1].path}, which another output is too; give each a path of its own")
-    if path.endswith(".npy") or not os.path.exists(path) or os.path.getsize(path) == 0:
-        return
-    try:
-        lost = [repr(name) for name in _of_safetensors(option, path, None) if name not in names]
-    except Refused as error:
-        raise Refused(f"{error}; what it holds is not known, so name another file, or delete it first") from None
-    if lost:
-        shown = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-        raise Refused(f"{option} would replace {split_path(arrays[0].path)[0]}, and its tensor{'s' if len(lost) > 1 else ''} "
-                      f"{shown} would be lost; name another file, or delete it first")
+    if path.endswith(".safetensors") and os.path.exists(path) and os.path.getsize(path):
+        raise Refused(f"{option} is {arrays[0].path}, which is there; name another file, or delete it first")
 
 
 @contextlib.contextmanager
@@ -222,7 +214,8 @@ def write_arrays(arrays: Sequence[Written], what: str) -> None:
         for path, own in files.items():
             with replacing(path) as file:
                 if path.endswith(".npy"):
-                    _write_npy_header(file, own[0])
+                    header = {"descr": np.dtype(own[0].dtype).str, "fortran_order": False, "shape": own[0].shape}
+                    np.lib.format.write_array_header_1_0(file, header)
                 else:
                     own.sort(key=lambda array: -np.dtype(array.dtype).itemsize)  # each begins at a multiple of its size
                     _write_safetensors_header(file, own)
@@ -230,11 +223,6 @@ def write_arrays(arrays: Sequence[Written], what: str) -> None:
                     for block in array.blocks:
                         file.write(np.ascontiguousarray(block))
                         advance(block.nbytes)
-
-
-def _write_npy_header(file: Any, array: Written) -> None:
-    np.lib.format.write_array_header_1_0(file, {"descr": np.lib.format.dtype_to_descr(np.dtype(array.dtype)),
-                                                "fortran_order": False, "shape": array.shape})
 
 
 def _write_safetensors_header(file: Any, arrays: Sequence[Written]) -> None:

@@ -1,13 +1,15 @@
 """Q, K and V become the description of a fused pass."""
+import ctypes
+import math
 from dataclasses import dataclass
 from typing import Any, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from . import _structures as c
-from ._arrays import Positions, Slots, array_of, as_float32, element_of, fits, layout
+from ._arrays import Slots, array_of, as_float32, element_of, fits, layout
 from ._caches import FORMATS, Cache
-from ._library import Refused, choose, count, flag, number
+from ._library import Refused, address, ask, choose, count, flag, number, shown
 
 _NORMS = {"rms": c.ROPE_NORM_RMS, "l2": c.ROPE_NORM_L2, "layer": c.ROPE_NORM_LAYER}
 _IN = {"q": c.ROPE_SLOT_Q, "k": c.ROPE_SLOT_K, "v": c.ROPE_SLOT_V}
@@ -40,7 +42,7 @@ class FusedWork:
         self.description = c.RopeFusedDescription(out_of_place=1)
         self.slots = Slots()
         self.order, self.element = order, element
-        self.place: Optional[Positions] = None
+        self.place: Any = None  # Positions
         self.outputs: List[Any] = []  # of Q, K and V: None, or what makes the answer behind the pass
         self.kept: List[np.ndarray] = []
         self.biases: List[np.ndarray] = []
@@ -118,8 +120,6 @@ class FusedWork:
 
     def _take_cache(self, name: str, form: str, scale: Any, shape: Tuple[int, ...], record: Any) -> Any:
         d, kind = self.description, choose("cache", FORMATS, form)
-        if record.head_dim % kind.elements:
-            raise Refused(f"{name} has heads of {record.head_dim} elements; {form} has blocks of {kind.elements}")
         d.cache.kind, d.cache.slots = c.ROPE_CACHE_SLOTS, count("tokens of all sequences", d.batch * d.tokens, 0, 2**30)
         self.slots.put(c.ROPE_SLOT_SLOT_MAP, read=np.arange(d.cache.slots, dtype=np.int32))
         scales = None if scale is None else self._given_scales(name, form, scale, record)
@@ -147,6 +147,16 @@ class FusedWork:
         record.given_scale = c.RopeCacheScale(values.ctypes.data, len(values), 0)
         self.kept.append(values)
         return values
+
+    def take_query_scale(self, given: Any) -> None:
+        if not isinstance(given, (tuple, list)) or len(given) != 3:
+            raise Refused(f"query_scale is {shown(given)}; it is (beta, interval, offset)")
+        beta, interval, offset = number("beta", given[0]), count("interval", given[1], 1), count("offset", given[2], 0, 2**31 - 1)
+        steps = (max(math.floor(self.place.most), 0) + offset) // interval + 1
+        values = np.empty(min(steps, 65536), np.float32)
+        ask("ropeMakeQueryScale", ctypes.c_double(beta), steps, address(values))
+        self.kept.append(values)
+        self.description.query_scale = c.RopeQueryScale(values.ctypes.data, steps, interval, offset)
 
     def result(self) -> Fused:
         return Fused(*(None if make is None else make() for make in self.outputs))

@@ -27,22 +27,10 @@ def _load() -> ctypes.CDLL:
         library = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"vkrope's library cannot be loaded: {error}; VKROPE_PYTHON_LIBRARY may name it") from None
-    pointer = ctypes.POINTER
-    device, reason = ctypes.c_void_p, pointer(c.RopePythonReason)
-    for name, result, arguments in (
-            ("Layouts", ctypes.c_uint32, []),
-            ("ReadModel", ctypes.c_int, [pointer(c.RopePythonRequest), pointer(ctypes.c_void_p), reason]),
-            ("FreeText", None, [ctypes.c_void_p]),
-            ("OpenDevice", ctypes.c_int, [ctypes.c_char_p, pointer(device), reason]),
-            ("CloseDevice", None, [device]),
-            ("DeviceName", ctypes.c_char_p, [device]),
-            ("Call", ctypes.c_void_p, [ctypes.c_char_p]),
-            ("Limits", None, [device, pointer(c.RopeLimits)]),
-            ("Run", ctypes.c_int, [device, pointer(c.RopePlan), pointer(c.RopePythonSlot), reason])):
-        function = getattr(library, "ropePython" + name, None)
-        if function is None:
-            raise ImportError(f"{path} has no ropePython{name}; it is no library of this package")
-        function.restype, function.argtypes = result, arguments
+    if not hasattr(library, "ropePythonLayouts"):
+        raise ImportError(f"{path} has no ropePythonLayouts; it is no library of this package")
+    for name, result in (("Layouts", ctypes.c_uint32), ("DeviceName", ctypes.c_char_p), ("Call", ctypes.c_void_p)):
+        getattr(library, "ropePython" + name).restype = result
     if library.ropePythonLayouts() != c.LAYOUTS:
         raise ImportError(f"{path} is of another build than {c.__file__}; take both from one build")
     return library
