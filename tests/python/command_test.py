@@ -55,10 +55,9 @@ class Tables(Case):
     def test_are_those_of_the_device(self):
         write(YARN)
         arrays = vkrope.Device("cpu").table(vkrope.read(YARN), range(4, 11))
-        said, _ = self.command("table", "--config", "config.json", "--positions", "4:11", "--cos", "c.npy", "--sin", "s.npy", "--device", "cpu")
+        self.command("table", "--config", "config.json", "--positions", "4:11", "--cos", "c.npy", "--sin", "s.npy", "--device", "cpu")
         for path, array in zip(("c.npy", "s.npy"), arrays):
             self.assertTrue(same_bits(np.load(path), array), path)
-        self.assertEqual(said, f"{sum(a.nbytes for a in arrays)} bytes: cos and sin of 7 positions and 32 pairs in float32\n")
 
 
 class Permutations(Case):

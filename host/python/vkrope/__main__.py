@@ -110,15 +110,11 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def _table(options: argparse.Namespace) -> None:
-    positions = _positions(options.positions)
     encoding = _encoding(options)
-    arrays = dict(zip(("cos", "sin"), Device(options.device).table(encoding, positions, angle=options.angle)))
+    arrays = Device(options.device).table(encoding, _positions(options.positions), angle=options.angle)
     write_arrays([Written(f"--{name}", getattr(options, name), name, "F32", array.dtype, array.shape, array.nbytes, [array])
-                  for name, array in arrays.items()], "writing")
+                  for name, array in zip(("cos", "sin"), arrays)], "writing")
     _note("table", encoding.notes)
-    cos = arrays["cos"]
-    print(f"{2 * cos.nbytes} bytes: cos and sin of {cos.size // cos.shape[-1]} positions and "
-          f"{len(encoding.frequencies)} pairs in float32")
 
 
 # ---- permute ---------------------------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ class Device:
         if query_scale is not None:
             work.take_query_scale(query_scale)
         self._run("Fused", d, work.slots)
-        return work.result()
+        return Fused(*(None if make is None else make() for make in work.outputs))
 
     @staticmethod
     def _take_rotation(work: Any, encoding: Encoding, pairing: Optional[str], pairing_out: Optional[str], positions: Any) -> None:

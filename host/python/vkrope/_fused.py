@@ -57,7 +57,7 @@ class FusedWork:
         self._take_tensor(name, x, record)
         record.hadamard = _hadamard(name, given.hadamard, record.head_dim)
         if given.bias is not None:
-            values = self._floats(f"{name}_bias", given.bias)
+            values = as_float32(f"{name}_bias", given.bias, self.element)
             if values.shape not in ((record.heads * record.head_dim,), (record.heads, record.head_dim)):
                 raise Refused(f"{name}_bias has the shape {list(values.shape)}; it is [{record.heads}, {record.head_dim}] or "
                               f"[{record.heads * record.head_dim}]")
@@ -71,9 +71,6 @@ class FusedWork:
         out = np.empty(shape, x.dtype)
         self.slots.put(_OUT[name], written=out)
         self.outputs.append(lambda: self._ordered(out))
-
-    def _floats(self, name: str, values: Any) -> np.ndarray:
-        return as_float32(name, values, self.element)
 
     def _ordered(self, array: np.ndarray) -> np.ndarray:
         """Turns [batch, seq, heads, ...] to the order that was given."""
@@ -102,7 +99,7 @@ class FusedWork:
         if given is True:
             norm.no_weights = 1
             return
-        weights = self._floats(f"{name}_norm", given)
+        weights = as_float32(f"{name}_norm", given, self.element)
         if weights.shape == (heads, dim):
             norm.weights_head_stride = dim
         elif weights.shape == (heads * dim,) and heads > 1:
@@ -152,14 +149,11 @@ class FusedWork:
         if not isinstance(given, (tuple, list)) or len(given) != 3:
             raise Refused(f"query_scale is {shown(given)}; it is (beta, interval, offset)")
         beta, interval, offset = number("beta", given[0]), count("interval", given[1], 1), count("offset", given[2], 0, 2**31 - 1)
-        steps = (max(math.floor(self.place.most), 0) + offset) // interval + 1
-        values = np.empty(min(steps, 65536), np.float32)
+        steps = min((max(math.floor(self.place.most), 0) + offset) // interval + 1, 65537)  # the library refuses so many
+        values = np.empty(steps, np.float32)
         ask("ropeMakeQueryScale", ctypes.c_double(beta), steps, address(values))
         self.kept.append(values)
         self.description.query_scale = c.RopeQueryScale(values.ctypes.data, steps, interval, offset)
-
-    def result(self) -> Fused:
-        return Fused(*(None if make is None else make() for make in self.outputs))
 
 
 def _hadamard(name: str, block: Any, head_dim: int) -> int:

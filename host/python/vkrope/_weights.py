@@ -7,14 +7,12 @@ from ._encoding import PAIRINGS
 from ._arrays import tensor
 from ._library import Refused, address, ask, choose, count
 
-_MOST = 65536  # rows of a head
-
 
 def permutation(shape: Sequence[int], to: str, head_dim: int, *, rotary_dim: int = 0, rotary_begin: int = 0,
                 name: str = "the array") -> np.ndarray:
     """The old row of each new one, in a head of weights of that shape."""
     pairing = choose("to", {key: value for key, value in PAIRINGS.items() if key}, to)
-    size, begin = count("head_dim", head_dim, 1, _MOST), count("rotary_begin", rotary_begin)
+    size, begin = count("head_dim", head_dim, 1, 65536), count("rotary_begin", rotary_begin)
     if not shape or shape[0] == 0 or shape[0] % size:
         raise Refused(f"{name} has the shape {list(shape)}; its first axis must be heads * head_dim with head_dim {size}")
     order = np.empty(size, np.uint32)
