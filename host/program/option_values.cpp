@@ -1,3 +1,4 @@
+// To take an option away that a user may look for: a row of kElsewhere, which names the way that works.
 #include "program/option_values.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,3 +1,5 @@
+// To let a description of `vkrope bench --beside` say a thing more: its key here, its use in bench/cases/foreign.cpp,
+// and docs/bench.md.
 #include "program/bench/beside.hpp"
 
 #include "program/check/interface.hpp"
