@@ -51,11 +51,13 @@ constexpr uint32_t StorageClassUniform = 2;
 constexpr uint32_t StorageClassStorageBuffer = 12;
 constexpr uint32_t kHeaderWords = 5;
 
-// The module as it is written, the id of its bool type, and whether its uniform buffer becomes a storage buffer: the
-// dispatch does not bind it, so it goes to the binding of a storage buffer.
+// The module as it is written, the number of words up to the last decoration, the id of its bool type, and whether its
+// uniform buffer becomes a storage buffer: the dispatch does not bind it, so it goes to the binding of a storage
+// buffer.
 struct FoldedModule {
     uint32_t* words;
     uint32_t count;
+    uint32_t decorated;
     uint32_t bool_type;
     bool stores_uniform;
 };
@@ -69,9 +71,9 @@ void appendWords(FoldedModule* m, const uint32_t* words, uint32_t count) {
     m->count += count;
 }
 
-// Returns the constant of a result id, among those written already, or null.
+// Returns the constant of a result id, among those written already, or null. Constants stand behind all decorations.
 const uint32_t* findConstant(const FoldedModule& m, uint32_t id) {
-    for (const uint32_t* at = m.words + kHeaderWords; at < endOf(m); at += lengthOf(at))
+    for (const uint32_t* at = m.words + m.decorated; at < endOf(m); at += lengthOf(at))
         if (opcodeOf(at) >= OpConstantTrue && opcodeOf(at) <= OpConstantComposite && at[2] == id) return at;
     return nullptr;
 }
@@ -247,12 +249,14 @@ bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedM
 size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words) {
     if (dispatch == nullptr || dispatch->shader == nullptr || words == nullptr) return 0;
     const RopeShader* shader = dispatch->shader;
-    FoldedModule m = {words, 0, 0, false};
+    FoldedModule m = {words, 0, kHeaderWords, 0, false};
     const uint32_t* last = shader->words + shader->bytes / 4;
     appendWords(&m, shader->words, kHeaderWords);
     const uint32_t* at = shader->words + kHeaderWords;
-    for (; at < last && opcodeOf(at) != OpFunction; at += lengthOf(at))
+    for (; at < last && opcodeOf(at) != OpFunction; at += lengthOf(at)) {
         if (!appendInstruction(*dispatch, at, &m)) return 0;
+        if (opcodeOf(at) == OpDecorate || opcodeOf(at) == OpMemberDecorate) m.decorated = m.count;
+    }
     appendWords(&m, at, static_cast<uint32_t>(last - at));
     return m.count * sizeof(uint32_t);
 }

@@ -41,8 +41,11 @@ static inline uint32_t fixedBit(const Fixed& a, int bit) { return bit < 0 ? 0 : 
 
 // The highest bit that is set, -1 for 0.
 static inline int fixedTop(const Fixed& a) {
-    int top = 32 * kFixedLimbs - 1;
-    while (top >= 0 && fixedBit(a, top) == 0) --top;
+    int limb = kFixedLimbs - 1;
+    while (limb >= 0 && a.limbs[limb] == 0) --limb;
+    if (limb < 0) return -1;
+    int top = 32 * limb;
+    for (uint32_t bits = a.limbs[limb]; bits > 1; bits >>= 1) ++top;
     return top;
 }
 

@@ -14,7 +14,7 @@ Real normalized(const Fixed& mantissa, int exponent, bool negative) {
     const int top = fixedTop(mantissa);
     if (top < 0) return {};
     const int excess = top - kFixedFractionBits;
-    return {fixedShift(mantissa, -excess), exponent + excess, negative};
+    return {excess == 0 ? mantissa : fixedShift(mantissa, -excess), exponent + excess, negative};
 }
 
 bool isBelow(const Fixed& a, const Fixed& b) {
