@@ -363,7 +363,7 @@ if(NOT CMAKE_CROSSCOMPILING)
     add_test(NAME Style.TidyFindsNothing
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/style.sh tidy ${CMAKE_CURRENT_BINARY_DIR} ${VKROPE_TIDIED})
     set_tests_properties(Style.IsFormatted Style.TidyFindsNothing PROPERTIES SKIP_RETURN_CODE 77)
-    set_tests_properties(Style.TidyFindsNothing PROPERTIES PROCESSORS 2)
+    set_tests_properties(Style.TidyFindsNothing PROPERTIES PROCESSORS 2 COST 100) # begins first
     if(VKROPE_PYTHON)
         add_test(NAME Style.NoTypeHasATwin COMMAND sh -c
             "'${VKROPE_PYTHON}' tests/style/twins.py $(find host shaders bench tests -name '*.h' -o -name '*.hpp' -o -name '*.cpp')"
