@@ -122,7 +122,7 @@ struct RopePlace {
     RopePlace source;                                                                                                  \
     RopePlace destination;
 
-// The push constants of rotations. Places of tensors count units of RopePass.address_unit elements.
+// The push constants of rotations. Places of tensors count units of PlanPass.address_unit elements.
 struct RopeRotatePush {
     ROPE_PUSH_TOKENS
     ROPE_PUSH_TENSOR

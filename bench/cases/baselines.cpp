@@ -16,7 +16,10 @@ static const char kCopyPrefix[] = "copy_";
 
 RopePlan negatePlan(const RopePlan& rotation) {
     RopePlan plan = rotation;
-    for (uint32_t i = 0; i < plan.pass_count; ++i) plan.passes[i].shader = &rope_shader_negate;
+    for (uint32_t i = 0; i < plan.pass_count; ++i) {
+        rope::passAt(plan, i).shader = &rope_shader_negate;
+        rope::finishPass(i, &plan);
+    }
     return plan;
 }
 
@@ -34,20 +37,20 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     plan.version = ROPE_VERSION;
     plan.limits.storage_alignment = limits.storage_alignment;
     plan.bytes[ROPE_SLOT_Q] = plan.bytes[ROPE_SLOT_Q_OUT] = bytes;
-    RopePass& pass = plan.passes[0];
+    rope::PlanPass& pass = rope::passAt(plan, 0);
     pass.shader = &shader;
     pass.group[0] = pass.constants[ROPE_ID_GROUP_SIZE] = pass.group_size = group;
     pass.group[1] = pass.constants[ROPE_ID_GROUP_BLOCKS] = 1;
     pass.group[2] = pass.constants[ROPE_ID_GROUP_TOKENS] = pass.lane_parts = 1;
     pass.tokens_per_thread = group; // vectors in x
     pass.heads_per_thread = pass.address_unit = 1;
-    for (uint32_t axis = 0; axis < ROPE_PART_AXES; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
+    for (uint32_t axis = 0; axis < rope::kGridAxes; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = threads;
     pass.step[1] = static_cast<uint32_t>(std::min<uint64_t>(threads, std::min(bound, dispatched) * group));
     pass.parts[1] = (threads + pass.step[1] - 1) / pass.step[1];
     pass.access[ROPE_BINDING_SOURCE] = {ROPE_SLOT_Q, 16, 0, {0, vectors, 0}, vectors};
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_Q_OUT, 16, 0, {0, vectors, 0}, vectors};
-    rope::finishPass(&pass);
+    rope::finishPass(0, &plan);
     return plan;
 }
 
@@ -65,20 +68,20 @@ bool isCopyKernel(const std::string& contestant) {
 
 RopePlan sumPlan(uint64_t bytes, const RopeLimits& limits) {
     RopePlan plan = copyPlan(bytes, 1, limits);
-    plan.passes[0].shader = &rope_shader_sum;
-    rope::finishPass(&plan.passes[0]);
+    rope::passAt(plan, 0).shader = &rope_shader_sum;
+    rope::finishPass(0, &plan);
     return plan;
 }
 
 RopePlan emptyPlan(const RopePlan& like) {
     RopePlan plan = like;
     plan.pass_count = 1;
-    RopePass& pass = plan.passes[0];
+    rope::PlanPass& pass = rope::passAt(plan, 0);
     pass.shader = &rope_shader_empty;
     pass.blocks = 0; // one group, whatever the rotation takes
     pass.lane_parts = 1;
-    for (uint32_t axis = 0; axis < ROPE_PART_AXES; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
-    rope::finishPass(&pass);
+    for (uint32_t axis = 0; axis < rope::kGridAxes; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
+    rope::finishPass(0, &plan);
     return plan;
 }
 

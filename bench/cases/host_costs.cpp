@@ -282,7 +282,6 @@ HostCost HostCosts::measure(const HostProbe& probe) const {
 }
 
 std::vector<ShaderSize> HostCosts::shaderSizes() const {
-    const RopePass& turn = state_->step.plan().passes[0];
     RopeRotateDescription d = state_->described.description;
     RopeTableDescription table = {};
     table.frequencies = d.rotation.frequencies;
@@ -293,8 +292,9 @@ std::vector<ShaderSize> HostCosts::shaderSizes() const {
     mustPlan(ropePlanTable(&table, nullptr, &table_plan), table_plan);
     mustPlan(ropePlanFused(&fused, nullptr, &fused_plan), fused_plan);
     std::vector<ShaderSize> shaderSizes;
-    const RopePass* const passes[] = {&turn, &table_plan.passes[0], &fused_plan.passes[0]};
-    for (const RopePass* pass : passes) shaderSizes.push_back({pass->shader->name, pass->shader->bytes});
+    const RopePlan* const plans[] = {&state_->step.plan(), &table_plan, &fused_plan};
+    for (const RopePlan* plan : plans)
+        shaderSizes.push_back({plan->passes[0].shader->name, plan->passes[0].shader->bytes});
     return shaderSizes;
 }
 

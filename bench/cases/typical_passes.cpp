@@ -1,6 +1,7 @@
 #include "bench/cases/typical_passes.hpp"
 
 #include "bench/harness/bench_device.hpp"
+#include "plan/pass.h"
 
 #include "plan/element_formats.h"
 #include "shaders/modules.h"
@@ -58,7 +59,8 @@ void PassCollector::add(const std::string& name, RopeResult result, const RopePl
     mustPlan(result, plan);
     for (uint32_t p = 0; p < plan.pass_count; ++p) {
         TypicalPass pass = {name, plan};
-        pass.plan.passes[0] = plan.passes[p];
+        rope::passAt(pass.plan, 0) = rope::passAt(plan, p);
+        rope::finishPass(0, &pass.plan);
         pass.plan.pass_count = 1;
         all_.push_back(pass);
     }

@@ -64,7 +64,7 @@ struct RopeRelativePush {
     uint by_words;
 };
 
-// The push constants of biases. Places of scores count units of RopePass.address_unit elements.
+// The push constants of biases. Places of scores count units of PlanPass.address_unit elements.
 struct RopeBiasPush {
     ROPE_PUSH_TOKENS
     ROPE_PUSH_TENSOR

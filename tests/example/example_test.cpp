@@ -45,7 +45,7 @@ RopeBiasDescription bias(RopeBiasKind kind) {
 RopePlan planExample(uint32_t encoding, const RopeLimits& limits) {
     RopePlan plan;
     rope::Planner planner(&limits, &plan);
-    RopePass* pass = planner.addPass(rope_shader_example_attention, 1, TOKENS * TOKENS, 1);
+    rope::PlanPass* pass = planner.addPass(rope_shader_example_attention, 1, TOKENS * TOKENS, 1);
     rope::setGroup(pass->group_size, 1, 1, pass);
     pass->tokens_per_thread = pass->group_size; // scores in x
     pass->constants[ID_ENCODING] = encoding;

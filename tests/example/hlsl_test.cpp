@@ -24,7 +24,7 @@ RopePlan planTurns(const RopeLimits& limits) {
     constexpr uint32_t kGroup = 64; // numthreads in turn.hlsl
     RopePlan plan;
     rope::Planner planner(&limits, &plan);
-    RopePass* pass = planner.addPass(rope_shader_example_turn_hlsl, 1, TOKENS * kPairs, 1);
+    rope::PlanPass* pass = planner.addPass(rope_shader_example_turn_hlsl, 1, TOKENS * kPairs, 1);
     pass->group_size = pass->tokens_per_thread = kGroup;
     rope::setGroup(kGroup, 1, 1, pass);
     pass->access[0] = {ROPE_SLOT_K, 4, 0, {0, 0, 0}, TOKENS * DIM};

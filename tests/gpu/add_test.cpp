@@ -268,9 +268,9 @@ TEST_P(Add, HasTheCpusBitsForManySequencesOfTheSamePositions) {
         RopeAddDescription planned = d;
         planned.frequencies = {frequencies.data(), d.dim / 2, 0, nullptr, 1};
         if (ropePlanAdd(&planned, &limits, &plan) == ROPE_SUCCESS) {
-            shared.insert(plan.passes[0].constants[ROPE_ID_SHARES]);
-            blocks.insert(plan.passes[0].group[1]);
-            sequences.insert(plan.passes[0].heads_per_thread);
+            shared.insert(rope::passAt(plan, 0).constants[ROPE_ID_SHARES]);
+            blocks.insert(rope::passAt(plan, 0).group[1]);
+            sequences.insert(rope::passAt(plan, 0).heads_per_thread);
         }
         ASSERT_TRUE(check(&device(), d, d.batch, limits))
             << d.batch << " of " << d.dim << ", threads " << limits.threads << ", element " << d.element << ", learned "
@@ -309,7 +309,7 @@ TEST_P(Add, HasTheCpusBitsHoweverALaneLies) {
         RopeAddDescription planned = d;
         planned.frequencies = {frequencies.data(), d.dim / 2, 0, nullptr, 1};
         if (ropePlanAdd(&planned, &limits, &plan) == ROPE_SUCCESS) {
-            const RopePass& pass = plan.passes[0];
+            const rope::PlanPass& pass = rope::passAt(plan, 0);
             seen.insert(std::string(pass.shader->name) + (pass.constants[ROPE_ID_BY_WORDS] != 0 ? " by words" : "") +
                         (pass.constants[ROPE_ID_QUADS] == 2 ? " of eight" : "") +
                         (d.learned != 0 && pass.constants[ROPE_ID_ROWS] == ROPE_ROWS_BY_EIGHT ? ", rows too" : ""));

@@ -441,7 +441,7 @@ TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
             ropeGetDispatch(&plan, i, &dispatch);
             rope::RopeBiasPush push;
             std::memcpy(&push, dispatch.push, sizeof push);
-            const RopePass& pass = plan.passes[0];
+            const rope::PlanPass& pass = rope::passAt(plan, 0);
             const uint64_t threads = dispatch.constants[ROPE_ID_GROUP_SIZE], lanes = 1u << push.lane_bits;
             const uint64_t queries = threads / lanes * dispatch.constants[ROPE_ID_QUERIES];
             const uint64_t run = 4 * dispatch.constants[ROPE_ID_QUADS];

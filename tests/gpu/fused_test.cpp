@@ -96,7 +96,7 @@ class FusedOnDevice : public gpu::OnDevice {
     }
 };
 
-bool takesQBesideIntegers(const RopePass& pass) {
+bool takesQBesideIntegers(const rope::PlanPass& pass) {
     return pass.facts.heads[0] != 0 && rope::isForCaches(static_cast<RopeElement>(pass.facts.elements[1]));
 }
 
@@ -124,7 +124,7 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
         ++ran;
         for (uint32_t i = 0; i < plan.pass_count; ++i) {
             parted += plan.passes[i].dispatches != 1;
-            beside_integers += takesQBesideIntegers(plan.passes[i]);
+            beside_integers += takesQBesideIntegers(rope::passAt(plan, i));
         }
         const gpu::Slots before = fusion::makeSlots(scene, plan, seed);
         gpu::Slots after = before;
@@ -219,7 +219,7 @@ TEST_P(FusedOnDevice, QGoesBesideCachesOfIntegers) {
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&scene.d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         ASSERT_EQ(ropeDispatchCount(&plan), 1u);
-        ASSERT_TRUE(takesQBesideIntegers(plan.passes[0]));
+        ASSERT_TRUE(takesQBesideIntegers(rope::passAt(plan, 0)));
         if (!takes(number)) continue;
         const gpu::Slots before = fusion::makeSlots(scene, plan, number);
         gpu::Slots after = before;

@@ -65,7 +65,7 @@ TEST_P(Groups, OfTokensAreSplitIntoDispatchesOfTheSameBits) {
                 limits.group_count[0] = c.groups;
                 const RopePlan plan = planOf(d, limits);
                 EXPECT_GT(ropeDispatchCount(&plan), 1u);
-                EXPECT_GT(plan.passes[0].group[2], 1u);
+                EXPECT_GT(rope::passAt(plan, 0).group[2], 1u);
                 expectBits(d, limits);
             }
         }
@@ -82,7 +82,7 @@ TEST_P(Groups, OfSequencesAreSplitIntoDispatchesOfTheSameBits) {
         limits.group_count[1] = 2;
         const RopePlan plan = planOf(d, limits);
         EXPECT_EQ(plan.pass_count, goApart(d, limits) ? 2u : 1u);
-        EXPECT_EQ(plan.passes[0].parts[0], 3u);
+        EXPECT_EQ(rope::passAt(plan, 0).parts[0], 3u);
         expectBits(d, limits);
         limits.group_count[0] = 2; // 32 of 40 tokens, at most
         EXPECT_GE(ropeDispatchCount(&plan), 3u);
@@ -100,8 +100,8 @@ TEST_P(Groups, OfHeadsThatLieFarApartAreSplitIntoDispatchesOfTheSameBits) {
         limits.storage_range = 40000;
         const RopePlan plan = planOf(d, limits);
         ASSERT_EQ(plan.pass_count, 2u);
-        EXPECT_EQ(plan.passes[0].parts[2], 3u) << "of two heads, and one";
-        EXPECT_EQ(plan.passes[1].parts[2], 1u);
+        EXPECT_EQ(rope::passAt(plan, 0).parts[2], 3u) << "of two heads, and one";
+        EXPECT_EQ(rope::passAt(plan, 1).parts[2], 1u);
         expectBits(d, limits);
         d.tuning.heads = 4; // of which two or one are there
         expectBits(d, limits);
@@ -130,7 +130,7 @@ TEST_P(Groups, OfAPartOfAHeadHaveTheCpusBits) {
             RopeLimits limits = gpuLimits();
             limits.group_size = 128;
             const RopePlan plan = planOf(d, limits);
-            EXPECT_GE(plan.passes[0].lane_parts, c.parts);
+            EXPECT_GE(rope::passAt(plan, 0).lane_parts, c.parts);
             expectBits(d, limits);
         }
     }
@@ -175,8 +175,8 @@ TEST_P(Groups, OfJoinedSequencesSpanTheirEnds) {
         d.batch = 5;
         d.out_of_place = out_of_place;
         const RopePlan plan = planOf(d, gpuLimits());
-        ASSERT_EQ(plan.passes[0].joined_tokens, 13u);
-        EXPECT_GT(plan.passes[0].group[2], 13u);
+        ASSERT_EQ(rope::passAt(plan, 0).joined_tokens, 13u);
+        EXPECT_GT(rope::passAt(plan, 0).group[2], 13u);
         uint32_t some[3], all[3];
         ropeGroups(&plan, 0, 1, some);
         ropeGroups(&plan, 0, 13, all);
@@ -203,8 +203,8 @@ TEST_P(Groups, HaveTheSameBitsWithSharedAnglesAndWithEachThreadsOwn) {
         own.threads = 64;
         own.group_size = 128;
         const uint32_t heads = d.q.heads + (goApart(d, shares) ? 0 : d.k.heads); // of the first pass
-        EXPECT_EQ(planOf(d, shares).passes[0].constants[ROPE_ID_SHARES], heads > 1 ? 1u : 0u);
-        EXPECT_EQ(planOf(d, own).passes[0].constants[ROPE_ID_SHARES], 0u);
+        EXPECT_EQ(rope::passAt(planOf(d, shares), 0).constants[ROPE_ID_SHARES], heads > 1 ? 1u : 0u);
+        EXPECT_EQ(rope::passAt(planOf(d, own), 0).constants[ROPE_ID_SHARES], 0u);
         expectBits(d, shares);
         expectBits(d, own);
     }
@@ -274,7 +274,7 @@ TEST_P(IndirectGroups, TouchThePlannedTokensAndNoOthers) {
         host.q_out = wanted.bytes[ROPE_SLOT_Q].data();
         host.k_out = wanted.bytes[ROPE_SLOT_K].data();
         ASSERT_EQ(ropeHostRunRotate(&d, &host, nullptr), ROPE_SUCCESS);
-        const uint32_t in_group = plan.passes[0].group[2];
+        const uint32_t in_group = rope::passAt(plan, 0).group[2];
         for (const uint32_t tokens : {shape[0] / 2, shape[0], 3 * shape[0], 1000 * shape[0]}) {
             uint32_t groups[3];
             ropeGroups(&plan, 0, tokens, groups);
@@ -321,7 +321,7 @@ TEST_P(IndirectGroups, BehindThePlannedOnesTouchNothingInAnyFamily) {
         RopePlan plan = typical.plan;
         plan.limits.storage_buffers = device().limits().storage_buffers; // or else it lacks some
         const bool lacks = (plan.limits.enabled & ~device().limits().enabled) != 0 ||
-                           rope::countStorageBuffers(plan.passes[0]) > device().limits().storage_buffers;
+                           rope::countStorageBuffers(rope::passAt(plan, 0)) > device().limits().storage_buffers;
         const std::string name = plan.passes[0].shader->name;
         const bool same = std::regex_search(name, std::regex(combinations::whole() ? "odd|parameters" : "odd|fused"));
         if (lacks || same || ropeDispatchCount(&plan) != 1 || !shaders.insert(name).second) continue;

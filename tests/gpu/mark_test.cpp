@@ -1,5 +1,6 @@
 // Frequencies of the other angle, or of none: on every device whatever they turn or are added to is NaN.
 #include "plan/description.h"
+#include "plan/pass.h"
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
@@ -157,7 +158,7 @@ TEST_P(Marks, MakeSumsNan) {
             limits.threads = 16384;
             RopePlan plan;
             ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-            EXPECT_EQ(plan.passes[0].constants[ROPE_ID_SHARES], sequences != 1);
+            EXPECT_EQ(rope::passAt(plan, 0).constants[ROPE_ID_SHARES], sequences != 1);
             for (const std::vector<uint32_t>& words : wrongWords(frequencies, angle)) {
                 gpu::Slots slots;
                 slots.set(ROPE_SLOT_FREQUENCIES, words);

@@ -204,7 +204,7 @@ TEST_P(Relative, ManyRowsAndAnyPositionsHaveTheCpusBits) {
             limits.shared_bytes = 6000;
             RopePlan plan;
             ASSERT_EQ(ropePlanRelative(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-            EXPECT_EQ(plan.passes[0].constants[ROPE_ID_ALL_ROWS], side == ROPE_RELATIVE_KEYS && clip == 3);
+            EXPECT_EQ(rope::passAt(plan, 0).constants[ROPE_ID_ALL_ROWS], side == ROPE_RELATIVE_KEYS && clip == 3);
             for (const int32_t first_key : {0, 100, 2000000000, INT32_MIN}) {
                 d.first_key = first_key;
                 for (size_t i = 0; i < std::size(positions); ++i)
@@ -242,7 +242,7 @@ TEST_P(Relative, ManyKeysHaveTheCpusBits) {
     limits.group_size = 1; // of 16 keys
     RopePlan plan;
     ASSERT_EQ(ropePlanRelative(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-    EXPECT_EQ(plan.passes[0].lane_parts, 1024u);
+    EXPECT_EQ(rope::passAt(plan, 0).lane_parts, 1024u);
     EXPECT_TRUE(check(&device(), d, 1, limits));
 }
 
@@ -392,8 +392,8 @@ TEST(PlanRelative, TakesOnePipelineForAllCountsOfQueriesAndKeys) {
                     ASSERT_EQ(ropePlanRelative(&d, &limits, &plan), ROPE_SUCCESS);
                     ASSERT_EQ(plan.pass_count, 1u);
                     EXPECT_EQ(plan.passes[0].shader, first.passes[0].shader);
-                    EXPECT_EQ(std::memcmp(plan.passes[0].constants, first.passes[0].constants,
-                                          sizeof first.passes[0].constants),
+                    EXPECT_EQ(std::memcmp(rope::passAt(plan, 0).constants, rope::passAt(first, 0).constants,
+                                          sizeof rope::passAt(first, 0).constants),
                               0)
                         << side << ", queries " << queries << ", keys " << keys;
                 }
@@ -425,7 +425,7 @@ TEST(PlanRelative, CutsAGpusQueriesIntoGroups) {
         EXPECT_EQ(ropeDispatchCount(&plan), 1u);
         RopeDispatch dispatch;
         ropeGetDispatch(&plan, 0, &dispatch);
-        EXPECT_TRUE(std::equal(c.group, c.group + 3, plan.passes[0].group)) << c.side << ", dim " << c.dim;
+        EXPECT_TRUE(std::equal(c.group, c.group + 3, rope::passAt(plan, 0).group)) << c.side << ", dim " << c.dim;
         EXPECT_TRUE(std::equal(c.groups, c.groups + 3, dispatch.groups)) << c.side << ", dim " << c.dim;
     }
 }

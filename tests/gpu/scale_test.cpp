@@ -1,4 +1,5 @@
 // Rotations whose cos and sin hold a scale that is no power of two: their products are as good as exact.
+#include "plan/pass.h"
 #include "plan/resolve.h"
 #include "shaders/interface.h"
 #include "support/gpu.hpp"
@@ -122,7 +123,7 @@ TEST(Scale, NorDoesAPairsMagnitude) {
 uint32_t gridOf(RopeRotateDescription d) {
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
-    return plan.passes[0].constants[ROPE_ID_SCALE_GRID];
+    return rope::passAt(plan, 0).constants[ROPE_ID_SCALE_GRID];
 }
 
 TEST(Scale, APowerOfTwoCostsNothing) {

@@ -1,5 +1,6 @@
 // The self-test: its SPIR-V, which keeps a compiler from computing it where no pair is turned, or not at all; and what
 // it says of the devices' own conversions of float16.
+#include "plan/pass.h"
 #include "shaders/modules.h"
 #include "support/gpu.hpp"
 
@@ -78,7 +79,7 @@ class Halves : public gpu::OnDevice {
     std::vector<uint32_t> words(const RopeShader* shader = nullptr) {
         RopePlan plan;
         EXPECT_EQ(ropePlanSelfTest(&device().limits(), &plan), ROPE_SUCCESS);
-        if (shader != nullptr) plan.passes[0].shader = shader;
+        if (shader != nullptr) rope::passAt(plan, 0).shader = shader;
         gpu::Slots slots;
         slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>(ROPE_SELF_TEST_WORDS, UINT32_MAX));
         EXPECT_TRUE(gpu::run(&device(), plan, &slots));

@@ -43,14 +43,14 @@ def plain(text):
 
 
 def members(body):
-    """(name, type) of each member: `uint64_t a, b[2]` are two."""
+    """(name, type) of each member: `uint64_t *a, b[2]` are two."""
     for declaration in filter(None, (part.strip() for part in body.split(";"))):
         first, *others = declaration.split(",")
         kind, stars, name, count = re.fullmatch(r"(.*?[\w\s])\s*(\**)\s*\b(\w+)((?:\[\w+\])*)", " ".join(first.split())).groups()
         yield name, plain(kind + stars + count)
         for other in others:
-            name, count = re.fullmatch(r"\s*(\w+)((?:\[\w+\])*)", other).groups()
-            yield name, plain(kind + count)
+            stars, name, count = re.fullmatch(r"\s*(\**)(\w+)((?:\[\w+\])*)", other).groups()
+            yield name, plain(kind + stars + count)
 
 
 def printed(text, names):

@@ -1,5 +1,6 @@
 // This file is linked into the program with --wrap of two functions. It turns interleaved bfloat16 the wrong way, and
 // leaves `check --quick` every fourth rotation, of which some are spoiled.
+#include "plan/pass.h"
 #include "program/check/matrix.hpp"
 
 #include <vkrope/rope.h>
@@ -14,7 +15,7 @@ extern "C" RopeResult __wrap_ropePlanRotate(const RopeRotateDescription* descrip
     const RopeResult result = __real_ropePlanRotate(description, limits, plan);
     if (description->element_out == ROPE_ELEMENT_BF16 &&
         description->rotation.pairing_out == ROPE_PAIRING_INTERLEAVED) {
-        for (uint32_t i = 0; i < plan->pass_count; ++i) plan->passes[i].constants[kBackward] ^= 1;
+        for (uint32_t i = 0; i < plan->pass_count; ++i) rope::passAt(*plan, i).constants[kBackward] ^= 1;
     }
     return result;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every link of a Markdown page to a file or a folder of the repository leads to one that is there, and to a heading of that page if
-it names one. So does every script that a workflow of .github calls. A script that begins a line of commands on a page can be run."""
+it names one, and so does what rope.h names of docs/. So does every script that a workflow of .github calls. A script that begins a line of commands on a page can be run."""
 
 import glob
 import os
@@ -9,6 +9,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+IN_HEADER = re.compile(r'docs/(\w+\.md)(?: \(|: )"([^"]+)"')
 COMMAND = re.compile(r"^    (?:\w+=\S+ )*((?:\w+/)+\w+\.(?:sh|py))", re.MULTILINE)
 SCRIPT = re.compile(r"run:.*?((?:\w+/)+\w+\.\w+)")
 
@@ -46,6 +47,9 @@ def scripts_of(workflow):
 def main():
     links = [(page, path, heading) for page in pages() for path, heading in links_of(page)]
     links += [(file, path, "") for file in glob.glob(ROOT + "/.github/workflows/*.yml") for path in scripts_of(file)]
+    with open(ROOT + "/host/include/vkrope/rope.h", encoding="utf-8") as file:
+        named = IN_HEADER.findall(re.sub(r"\s+(?:\* )?", " ", file.read()))
+    links += [("rope.h", f"{ROOT}/docs/{page}", re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")) for page, heading in named]
     faults = [f"{os.path.relpath(page, ROOT)}: there is no {os.path.relpath(path, ROOT)}{heading and '#' + heading}"
               for page, path, heading in links
               if not os.path.exists(path) or heading and path.endswith(".md") and heading not in headings_of(path)]

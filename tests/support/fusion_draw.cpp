@@ -524,7 +524,7 @@ uint64_t positionElements(const RopeFusedDescription& description) {
     if (rope::resolveFused(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
     const RopeFusedDescription& d = fused.filled;
     if (d.positions.kind == ROPE_POSITIONS_COUNTED) return 0;
-    const RopeAccess a = rope::positionAccess(d.positions, d.rotation.frequencies);
+    const rope::PassAccess a = rope::positionAccess(d.positions, d.rotation.frequencies);
     return a.offset + a.extent + (d.batch - 1) * a.stride[0] + (d.tokens - 1) * a.stride[1];
 }
 

@@ -1,6 +1,7 @@
 // How a plan's first pass is cut into groups.
 #pragma once
 
+#include "plan/pass.h"
 #include <vkrope/rope.h>
 
 #include "shaders/interface.h"
@@ -23,7 +24,7 @@ inline void PrintTo(const Cut& c, std::ostream* out) {
 }
 
 inline Cut cutOf(const RopePlan& plan) {
-    const RopePass& pass = plan.passes[0];
+    const rope::PlanPass& pass = rope::passAt(plan, 0);
     const uint32_t* c = pass.constants;
     EXPECT_EQ(pass.group[0], c[ROPE_ID_GROUP_SIZE]);
     EXPECT_EQ(pass.group[1], c[ROPE_ID_GROUP_BLOCKS]);

@@ -1,6 +1,7 @@
 // The pipelines that plans take, and those of a range's plans beside those of a plan for each number of tokens.
 #pragma once
 
+#include "plan/pass.h"
 #include <vkrope/rope.h>
 
 #include <gtest/gtest.h>
@@ -12,15 +13,15 @@
 namespace pipelines {
 
 // Returns what a pipeline is made of.
-inline std::string keyOf(const RopePass& pass) {
+inline std::string keyOf(const rope::PlanPass& pass) {
     std::string key = pass.shader->name;
     key.append(reinterpret_cast<const char*>(pass.constants), sizeof pass.constants);
-    for (const RopeAccess& access : pass.access) key += access.extent != 0 ? '1' : '0';
+    for (const rope::PassAccess& access : pass.access) key += access.extent != 0 ? '1' : '0';
     return key;
 }
 
 inline void gather(const RopePlan& plan, std::set<std::string>* keys) {
-    for (uint32_t i = 0; i < plan.pass_count; ++i) keys->insert(keyOf(plan.passes[i]));
+    for (uint32_t i = 0; i < plan.pass_count; ++i) keys->insert(keyOf(rope::passAt(plan, i)));
 }
 
 struct Range {

@@ -113,10 +113,10 @@ inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push
 }
 
 // Push words count whole runs of elements.
-inline void checkPass(const RopePass& pass) {
+inline void checkPass(const rope::PlanPass& pass) {
     for (const int binding :
          {ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_K, ROPE_BINDING_DESTINATION, ROPE_BINDING_DESTINATION_K}) {
-        const RopeAccess& access = pass.access[binding];
+        const rope::PassAccess& access = pass.access[binding];
         EXPECT_EQ(access.offset % pass.address_unit, 0u);
         for (int axis = 0; axis < 3; ++axis) {
             const uint64_t stride = pass.count[axis] > 1 ? access.stride[axis] : 0;
@@ -128,7 +128,7 @@ inline void checkPass(const RopePass& pass) {
 // One dispatch of a pass, and what it was planned from.
 struct Dispatched {
     const RopePlan& plan;
-    const RopePass& pass;
+    const rope::PlanPass& pass;
     const RopeRotateDescription& d;
     RopeDispatch dispatch;
     uint64_t id(uint32_t constant) const { return dispatch.constants[constant]; }
@@ -234,18 +234,18 @@ inline void checkCount(const Dispatched& of, const rope::RopePush& push) {
 }
 
 // The pass of a plan's dispatch.
-inline const RopePass& passOf(const RopePlan& plan, uint64_t index) {
+inline const rope::PlanPass& passOf(const RopePlan& plan, uint64_t index) {
     uint32_t pass = 0;
     for (;; ++pass) {
         const uint64_t count = plan.passes[pass].dispatches;
-        if (index < count) return plan.passes[pass];
+        if (index < count) return rope::passAt(plan, pass);
         index -= count;
     }
 }
 
 // Every dispatch stays inside what the plan names, and together they take every token of every head.
 inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const RopeLimits& limits) {
-    for (uint32_t i = 0; i < plan.pass_count; ++i) checkPass(plan.passes[i]);
+    for (uint32_t i = 0; i < plan.pass_count; ++i) checkPass(rope::passAt(plan, i));
     Taken taken;
     uint64_t counted = 0;
     const uint32_t count = ropeDispatchCount(&plan);

@@ -59,7 +59,7 @@ void putLengths(const RopeRotateDescription& d, sample::Random* random, uint8_t*
 std::vector<uint8_t> makePositions(const RopeRotateDescription& d, sample::Random* random) {
     const RopePositions& p = d.positions;
     if (p.kind == ROPE_POSITIONS_COUNTED) return {};
-    const RopeAccess access = rope::positionAccess(p, d.rotation.frequencies);
+    const rope::PassAccess access = rope::positionAccess(p, d.rotation.frequencies);
     const uint64_t bytes = access.element_bytes;
     const uint64_t reach = access.extent + (d.batch - 1) * access.stride[0] + (d.tokens - 1) * access.stride[1];
     std::vector<uint8_t> all((p.offset + reach) * bytes);

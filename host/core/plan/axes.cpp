@@ -25,7 +25,7 @@ RopeResult checkAxes(const RopeFrequencies& frequencies, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-void setAxes(const RopeFrequencies& frequencies, RopePass* pass) {
+void setAxes(const RopeFrequencies& frequencies, PlanPass* pass) {
     const uint32_t axes = axisCount(frequencies);
     pass->constants[ROPE_ID_AXES] = axes;
     if (axes == 1) return;

@@ -15,16 +15,16 @@ uint32_t acceptedPassCount(const RopePlan* plan) {
 
 // Returns the pass of a plan's dispatch, and turns the dispatch's number in the plan into its number in the pass.
 // Returns null behind the last dispatch.
-const RopePass* passOfDispatch(const RopePlan* plan, uint32_t* index) {
+const PlanPass* passOfDispatch(const RopePlan* plan, uint32_t* index) {
     for (uint32_t i = 0; i < acceptedPassCount(plan); ++i) {
-        const RopePass& pass = plan->passes[i];
+        const PlanPass& pass = passAt(*plan, i);
         if (*index < pass.dispatches) return &pass;
         *index -= pass.dispatches;
     }
     return nullptr;
 }
 
-PassPart partOf(const RopePass& pass, uint32_t index) {
+PassPart partOf(const PlanPass& pass, uint32_t index) {
     PassPart part;
     for (int axis = kGridAxes - 1; axis >= 0; --axis) {
         part.begin[axis] = index % pass.parts[axis] * pass.step[axis];
@@ -37,9 +37,9 @@ PassPart partOf(const RopePass& pass, uint32_t index) {
 
 // Binds the memory that the part spans. A binding starts at an aligned offset; the elements from there to the part's
 // first are the offset of the place that is returned.
-RopePlace bindPart(const RopePass& pass, uint32_t index, const PassPart& part, uint32_t alignment,
+RopePlace bindPart(const PlanPass& pass, uint32_t index, const PassPart& part, uint32_t alignment,
                    RopeBinding* binding) {
-    const RopeAccess& access = pass.access[index];
+    const PassAccess& access = pass.access[index];
     uint64_t element = access.offset, span = access.extent; // Planner::sumBytes found that both fit into 64 bits
     uint32_t strides[kGridAxes];
     for (int axis = 0; axis < kGridAxes; ++axis) {
@@ -58,7 +58,7 @@ RopePlace bindPart(const RopePass& pass, uint32_t index, const PassPart& part, u
 
 // Sets where K lies beside Q. No part of a pass of two tensors cuts heads, so the plan has set the strides between
 // them.
-void fillRotationWords(const RopePass& pass, const RopePlace* places, uint32_t* push) {
+void fillRotationWords(const PlanPass& pass, const RopePlace* places, uint32_t* push) {
     RopeRotatePush planned, words;
     memcpy(&planned, pass.push, sizeof planned);
     memcpy(&words, push, sizeof words);
@@ -73,8 +73,8 @@ void fillRotationWords(const RopePass& pass, const RopePlace* places, uint32_t* 
 }
 
 // Adds to the words what the part begins behind: tokens and sequences before it, and what bindings lose to alignment.
-void fillFusedWords(const RopePass& pass, const PassPart& part, const RopePlace* places, uint32_t* push) {
-    const RopePassFacts& facts = pass.facts;
+void fillFusedWords(const PlanPass& pass, const PassPart& part, const RopePlace* places, uint32_t* push) {
+    const PassFacts& facts = pass.facts;
     const uint32_t batch = part.begin[kBatch], token = part.begin[kToken], unit = pass.address_unit;
     RopeFusedPush words;
     memcpy(&words, pass.push, sizeof words);
@@ -96,7 +96,7 @@ void fillFusedWords(const RopePass& pass, const PassPart& part, const RopePlace*
 }
 
 // Counts take the push words of fused passes.
-void fillCountWords(const RopePass& pass, const RopePush& tokens, uint32_t* push) {
+void fillCountWords(const PlanPass& pass, const RopePush& tokens, uint32_t* push) {
     RopeFusedPush words = {};
     copyTokenWords(tokens, pass.count[kToken], &words);
     words.tokens = tokens.tokens;
@@ -106,7 +106,7 @@ void fillCountWords(const RopePass& pass, const RopePush& tokens, uint32_t* push
 
 } // namespace
 
-void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch) {
+void fillDispatch(const PlanPass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch) {
     const PassPart part = partOf(pass, index);
     RopePush push = readPush(pass);
     dispatch->shader = pass.shader;
@@ -153,7 +153,7 @@ uint32_t ropeDispatchCount(const RopePlan* plan) {
 
 void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch) {
     if (dispatch == nullptr) return;
-    const RopePass* pass = passOfDispatch(plan, &index);
+    const PlanPass* pass = passOfDispatch(plan, &index);
     if (pass == nullptr) {
         memset(dispatch, 0, sizeof *dispatch);
         return;
@@ -164,7 +164,7 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
 void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]) {
     if (groups == nullptr) return;
     groups[0] = groups[1] = groups[2] = 0;
-    const RopePass* pass = passOfDispatch(plan, &index);
+    const PlanPass* pass = passOfDispatch(plan, &index);
     if (pass == nullptr) return;
     const PassPart part = partOf(*pass, index);
     uint32_t count = tokens > part.begin[kToken] ? tokens - part.begin[kToken] : 0;

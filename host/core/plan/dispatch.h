@@ -1,11 +1,11 @@
 // A plan's dispatches, one after the other.
 #pragma once
 
-#include <vkrope/rope.h>
+#include "plan/pass.h"
 
 namespace rope {
 
 // Fills in a pass's dispatch.
-void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
+void fillDispatch(const PlanPass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
 
 } // namespace rope

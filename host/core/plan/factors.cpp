@@ -27,7 +27,7 @@ RopeResult ropePlanFactors(const RopeFactorsDescription* description, const Rope
     if (result != ROPE_SUCCESS) return planner.refused(result);
 
     // A token is a pair, and a sequence is a set.
-    RopePass* pass = planner.addPass(rope_shader_factors, d.sets > 1 ? d.sets : 1, d.count, 1);
+    PlanPass* pass = planner.addPass(rope_shader_factors, d.sets > 1 ? d.sets : 1, d.count, 1);
     setGroup(1, 1, pass->group_size < kFactorsGroup ? pass->group_size : kFactorsGroup, pass);
     pass->constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
     pass->access[ROPE_BINDING_COS_SIN] = {ROPE_SLOT_FREQUENCIES, 16, 0, {d.count, 1, 0}, 1};

@@ -104,7 +104,7 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
     return checkScaleSetsAndAxes(frequencies, reason);
 }
 
-RopeAccess frequencyAccess(const RopeFrequencies& frequencies) {
+PassAccess frequencyAccess(const RopeFrequencies& frequencies) {
     return {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, static_cast<uint64_t>(frequencies.sets) * frequencies.count};
 }
 

@@ -1,7 +1,7 @@
 // The plans check a caller's frequencies, and bind them as FREQUENCIES.
 #pragma once
 
-#include <vkrope/rope.h>
+#include "plan/pass.h"
 
 namespace rope {
 
@@ -22,6 +22,6 @@ RopeResult checkValuesAreGiven(const RopeFrequencies& frequencies, RopeReason* r
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason);
 
 // Describes FREQUENCIES as a pass binds it, whole.
-RopeAccess frequencyAccess(const RopeFrequencies& frequencies);
+PassAccess frequencyAccess(const RopeFrequencies& frequencies);
 
 } // namespace rope

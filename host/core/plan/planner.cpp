@@ -12,17 +12,17 @@ constexpr uint32_t kDefaultGroupSize = 64; // tokens of a count, one a thread: w
 
 // Returns the bytes that a binding's start may lose to its alignment. The loss is known for a binding that no split
 // moves; other bindings may lose nearly the whole alignment. Two bytes more may go to the end of a word.
-uint64_t alignmentLoss(const RopePass& pass, const RopeAccess& access, uint64_t alignment) {
+uint64_t alignmentLoss(const PlanPass& pass, const PassAccess& access, uint64_t alignment) {
     for (int axis = 0; axis < kGridAxes; ++axis)
         if (pass.step[axis] != pass.count[axis] && access.stride[axis] != 0) return alignment + 2;
     return access.offset * access.element_bytes % alignment + (access.element_bytes == 2 ? 2 : 0);
 }
 
 // Returns the first binding of a part that spans more than the device allows, or ROPE_BINDING_COUNT.
-uint32_t findTooWide(const RopePass& pass, const RopeLimits& limits) {
+uint32_t findTooWide(const PlanPass& pass, const RopeLimits& limits) {
     uint32_t binding = 0;
     for (; binding < ROPE_BINDING_COUNT; ++binding) {
-        const RopeAccess& access = pass.access[binding];
+        const PassAccess& access = pass.access[binding];
         if (access.extent == 0) continue;
         const uint64_t lost = alignmentLoss(pass, access, limits.storage_alignment);
         const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
@@ -32,19 +32,19 @@ uint32_t findTooWide(const RopePass& pass, const RopeLimits& limits) {
 }
 
 // A part fits if its workgroups are no more than a dispatch may have.
-bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
+bool fitsGroups(const PlanPass& pass, const RopeLimits& limits) {
     return groupCountX(pass, pass.step[kToken]) <= limits.group_count[0] &&
            pass.step[kBatch] <= limits.group_count[1] && groupCountZ(pass, pass.step[kHead]) <= kMaxGroupsZ;
 }
 
-bool fitsLimits(const RopePass& pass, const RopeLimits& limits) {
+bool fitsLimits(const PlanPass& pass, const RopeLimits& limits) {
     return findTooWide(pass, limits) == ROPE_BINDING_COUNT && fitsGroups(pass, limits);
 }
 
 // Returns the bytes of the widest stride that any binding has along a grid axis.
-uint64_t widestStride(const RopePass& pass, int axis) {
+uint64_t widestStride(const PlanPass& pass, int axis) {
     uint64_t widest = 0;
-    for (const RopeAccess& access : pass.access) {
+    for (const PassAccess& access : pass.access) {
         const uint64_t bytes = access.stride[axis] * access.element_bytes;
         if (access.extent != 0 && bytes > widest) widest = bytes;
     }
@@ -52,7 +52,7 @@ uint64_t widestStride(const RopePass& pass, int axis) {
 }
 
 // Lowers the step of one grid axis as little as it takes for all to fit, or to 1.
-void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
+void lowerStep(int axis, const RopeLimits& limits, PlanPass* pass) {
     uint32_t low = 1;
     uint32_t high = pass->step[axis];
     while (low < high) {
@@ -67,10 +67,10 @@ void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
 
 // Lowers the step to a multiple that starts every part's destinations at the alignment. These parts write to no binding
 // that has bytes of their neighbours. Synchronization validation would take shared bytes for a hazard.
-void alignStep(int axis, uint64_t alignment, RopePass* pass) {
+void alignStep(int axis, uint64_t alignment, PlanPass* pass) {
     uint64_t multiple = 1;
     for (int binding = ROPE_BINDING_DESTINATION; binding <= ROPE_BINDING_DESTINATION_V; ++binding) {
-        const RopeAccess& access = pass->access[binding];
+        const PassAccess& access = pass->access[binding];
         if (access.extent == 0 || access.stride[axis] == 0) continue;
         while (multiple < alignment && access.stride[axis] * access.element_bytes * multiple % alignment != 0)
             multiple *= 2;
@@ -81,7 +81,7 @@ void alignStep(int axis, uint64_t alignment, RopePass* pass) {
 
 // Splits a pass along the grid axis of the widest stride first: the parts of that axis lie furthest apart. Returns
 // false if no split fits.
-bool splitPass(const RopeLimits& limits, RopePass* pass) {
+bool splitPass(const RopeLimits& limits, PlanPass* pass) {
     bool lowered[kGridAxes] = {};
     for (int attempt = 0; attempt < kGridAxes && !fitsLimits(*pass, limits); ++attempt) {
         int axis = -1;
@@ -103,10 +103,10 @@ bool splitPass(const RopeLimits& limits, RopePass* pass) {
 }
 
 // Joins sequences that follow each other as tokens do into one long sequence. The workgroups are then fewer and fuller.
-void joinSequences(RopePass* pass) {
+void joinSequences(PlanPass* pass) {
     const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
     if (pass->count[kBatch] == 1 || tokens > (1u << 30) || pass->joinable == 0) return;
-    for (const RopeAccess& access : pass->access)
+    for (const PassAccess& access : pass->access)
         if (access.extent != 0 && access.stride[kBatch] != pass->count[kToken] * access.stride[kToken]) return;
     pass->joined_tokens = pass->count[kToken];
     pass->count[kBatch] = 1;
@@ -114,7 +114,7 @@ void joinSequences(RopePass* pass) {
 }
 
 // Returns what makes a binding smaller that no split moves.
-const char* adviseSmaller(uint32_t binding, const RopePass& pass) {
+const char* adviseSmaller(uint32_t binding, const PlanPass& pass) {
     if (isCache(pass, binding)) {
         return "take a pass of K and V for each part of the cache, "
                "with SLOTS that are -1 where a token goes to another part";
@@ -124,9 +124,9 @@ const char* adviseSmaller(uint32_t binding, const RopePass& pass) {
 }
 
 // Refuses a pass with a binding that no split moves and that spans more than the device allows.
-RopeResult checkWholeBindings(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
+RopeResult checkWholeBindings(const PlanPass& pass, const RopeLimits& limits, RopeReason* reason) {
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
-        const RopeAccess& access = pass.access[i];
+        const PassAccess& access = pass.access[i];
         const bool uniform = i == ROPE_BINDING_UNIFORM;
         if (access.extent == 0 || !(uniform || isBoundWhole(pass, i) || isCache(pass, i))) continue;
         const uint64_t room = uniform ? limits.uniform_range : limits.storage_range;
@@ -143,13 +143,13 @@ RopeResult checkWholeBindings(const RopePass& pass, const RopeLimits& limits, Ro
 
 } // namespace
 
-uint32_t countStorageBuffers(const RopePass& pass) {
+uint32_t countStorageBuffers(const PlanPass& pass) {
     uint32_t count = 0;
     for (uint32_t bound = boundBindings(pass) & ~(1u << ROPE_BINDING_UNIFORM); bound != 0; bound &= bound - 1) ++count;
     return count;
 }
 
-RopeResult checkStorageBuffers(const RopePass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason) {
+RopeResult checkStorageBuffers(const PlanPass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason) {
     const uint32_t count = countStorageBuffers(pass);
     if (count <= limits.storage_buffers) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID, "%s takes %u storage buffers, and limits.storage_buffers is %u; %s",
@@ -176,8 +176,8 @@ Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
     plan->limits.enabled = plan->limits.threads = 0;
 }
 
-RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t tokens, uint32_t heads) {
-    RopePass* pass = &plan_->passes[plan_->pass_count++];
+PlanPass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t tokens, uint32_t heads) {
+    PlanPass* pass = &passAt(*plan_, plan_->pass_count++);
     pass->shader = &shader;
     plan_->limits.enabled |= shader.needs;
     pass->group_size = kDefaultGroupSize < limits_.group_size ? kDefaultGroupSize : limits_.group_size;
@@ -198,8 +198,8 @@ RopeResult Planner::refused(RopeResult result) {
 }
 
 // Raises the bytes of every slot that the pass binds, counted without the offset that the caller gives the buffer.
-RopeResult Planner::sumBytes(const RopePass& pass) {
-    for (const RopeAccess& access : pass.access) {
+RopeResult Planner::sumBytes(const PlanPass& pass) {
+    for (const PassAccess& access : pass.access) {
         if (access.extent == 0) continue;
         uint64_t bytes = spanBytes(access, pass.count);
         if (bytes == UINT64_MAX || !addProduct(access.offset, access.element_bytes, &bytes)) {
@@ -214,7 +214,7 @@ RopeResult Planner::sumBytes(const RopePass& pass) {
 }
 
 // Says why no split helps: one token of one head spans too much. Bindings that no split moves were refused before.
-RopeResult Planner::refuseSplit(const RopePass& pass) {
+RopeResult Planner::refuseSplit(const PlanPass& pass) {
     const unsigned long long max_range = limits_.storage_range;
     const uint32_t binding = findTooWide(pass, limits_);
     if (binding == ROPE_BINDING_COUNT) {
@@ -232,7 +232,7 @@ RopeResult Planner::finish() {
     RopeResult result = checkLimits(limits_, reason());
     uint64_t dispatches = 0;
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
-        RopePass* pass = &plan_->passes[i];
+        PlanPass* pass = &passAt(*plan_, i);
         result = checkStorageBuffers(*pass, limits_, "ropeLimitsFromDevice fills it in", reason());
         if (result == ROPE_SUCCESS) result = checkWholeBindings(*pass, limits_, reason());
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
@@ -244,8 +244,7 @@ RopeResult Planner::finish() {
             result = refuseSplit(*pass);
             break;
         }
-        finishPass(pass);
-        pass->pipeline_hash = hashPipeline(*pass);
+        finishPass(i, plan_);
         dispatches += pass->dispatches;
         if (dispatches > (1u << 30)) {
             result = refuse(reason(), ROPE_ERROR_TOO_LARGE,

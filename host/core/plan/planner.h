@@ -14,9 +14,9 @@ RopeResult checkArguments(const void* description, RopePlan* plan);
 
 constexpr uint32_t kMaxGroupsZ = 65535; // what every device has
 
-uint32_t countStorageBuffers(const RopePass& pass);
+uint32_t countStorageBuffers(const PlanPass& pass);
 // Refuses a pass that takes more storage buffers than the device binds together. `advice` ends the sentence.
-RopeResult checkStorageBuffers(const RopePass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason);
+RopeResult checkStorageBuffers(const PlanPass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason);
 
 class Planner {
   public:
@@ -25,15 +25,15 @@ class Planner {
     RopeReason* reason() { return &plan_->reason; }
 
     // Adds a pass of the default group size, cleared. The caller fills in its facts, constants and push words.
-    RopePass* addPass(const RopeShader& shader, uint32_t batch, uint32_t tokens, uint32_t heads);
+    PlanPass* addPass(const RopeShader& shader, uint32_t batch, uint32_t tokens, uint32_t heads);
     // Splits every pass to the limits and sums up the bytes of every slot.
     RopeResult finish();
     // Clears the plan but for the reason, and returns the result.
     RopeResult refused(RopeResult result);
 
   private:
-    RopeResult sumBytes(const RopePass& pass);
-    RopeResult refuseSplit(const RopePass& pass);
+    RopeResult sumBytes(const PlanPass& pass);
+    RopeResult refuseSplit(const PlanPass& pass);
 
     RopeLimits limits_;
     RopePlan* plan_;

@@ -87,7 +87,7 @@ void selectRotationPositions(const RopeRotateDescription& d, RopePositions* posi
     keepOnlyLengths(d.rotation.skip_first != 0 || d.rotation.skip_last != 0, positions);
 }
 
-RopeAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequencies) {
+PassAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequencies) {
     const bool per_token = p.kind == ROPE_POSITIONS_PER_TOKEN;
     const uint64_t rows = positionRows(p, axisCount(frequencies)) + isPacked(p) + (frequencies.sets > 1);
     uint64_t extent = (rows - 1) * p.axis_stride + (isPacked(p) ? p.sequences : 1);
@@ -99,7 +99,7 @@ RopeAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequen
             extent};
 }
 
-void setPositions(const RopePositions& p, const RopeFrequencies& frequencies, RopePush* push, RopePass* pass) {
+void setPositions(const RopePositions& p, const RopeFrequencies& frequencies, RopePush* push, PlanPass* pass) {
     pass->constants[ROPE_ID_POSITIONS] = shaderPositions(p.kind);
     pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderPositionElement(p.element);
     pass->constants[ROPE_ID_SETS] = frequencies.sets > 1 ? frequencies.sets : 0;

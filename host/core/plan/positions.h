@@ -2,9 +2,8 @@
 // part of them that a pass reads.
 #pragma once
 
+#include "plan/pass.h"
 #include "rules/refuse.h"
-
-#include "shaders/interface.h"
 
 namespace rope {
 
@@ -17,9 +16,9 @@ void keepOnlyLengths(bool wanted, RopePositions* positions);
 // Selects the positions and the axes that a rotation itself reads. A rotation by rows reads the lengths of packed
 // sequences for a window, or nothing.
 void selectRotationPositions(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies);
-RopeAccess positionAccess(const RopePositions& positions, const RopeFrequencies& frequencies);
+PassAccess positionAccess(const RopePositions& positions, const RopeFrequencies& frequencies);
 // Sets the pass's constants and facts of positions, its push words, and its binding.
-void setPositions(const RopePositions& positions, const RopeFrequencies& frequencies, RopePush* push, RopePass* pass);
+void setPositions(const RopePositions& positions, const RopeFrequencies& frequencies, RopePush* push, PlanPass* pass);
 // True if a buffer can hold a value that is no position or no set.
 bool canLackPosition(const RopePositions& positions, const RopeFrequencies& frequencies);
 

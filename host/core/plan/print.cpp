@@ -32,7 +32,7 @@ void printTo(PlanText* text, const char* format, ...) {
 const char* elementType(uint32_t element) { return kElementFormats[element].type; }
 
 // Prints what a fused pass does, and what its tensors become.
-void printStages(const RopePassFacts& f, PlanText* text) {
+void printStages(const PassFacts& f, PlanText* text) {
     const auto phrase = [&](uint32_t stage, const char* name) { return (f.stages & stage) != 0 ? name : ""; };
     const uint32_t first = f.heads[0] != 0 ? 0 : f.heads[1] != 0 ? 1 : 2, cached = f.heads[1] != 0 ? 1 : 2;
     printTo(text, ": %s%s%s%s%sto %s", phrase(kNormBefore, "norm, "), phrase(kTurn, "turn, "),
@@ -43,9 +43,9 @@ void printStages(const RopePassFacts& f, PlanText* text) {
     printTo(text, "%s", kCacheKinds[f.cache].phrase);
 }
 
-void printPass(const RopePass& pass, PlanText* text) {
+void printPass(const PlanPass& pass, PlanText* text) {
     // A pass of several tensors counts only tokens.
-    const RopePassFacts& f = pass.facts;
+    const PassFacts& f = pass.facts;
     const uint32_t heads = pass.blocks != 0 ? f.heads[0] + f.heads[1] + f.heads[2] : pass.count[kHead];
     const bool fused = (f.stages & kFused) != 0;
     printTo(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
@@ -83,7 +83,7 @@ size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
         return text.length;
     }
     if (plan->reason.text[0] != '\0') printTo(&text, "refused: %s\n", plan->reason.text);
-    for (uint32_t i = 0; i < plan->pass_count; ++i) printPass(plan->passes[i], &text);
+    for (uint32_t i = 0; i < plan->pass_count; ++i) printPass(passAt(*plan, i), &text);
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         if (plan->bytes[slot] != 0) {
             printTo(&text, "%s: %llu bytes\n", slotName(static_cast<uint32_t>(slot)),

@@ -34,10 +34,10 @@ uint32_t mostHeads(const TurnedTensors& t) {
 }
 
 // Two tensors of a pass are not split along heads, so an access of theirs spans all of them.
-RopeAccess rotatedAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d) {
+PassAccess rotatedAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d) {
     const TensorPass& tensor = *t.tensors[i];
     const RopeLayout& layout = source ? tensor.tensor.from : tensor.tensor.to;
-    RopeAccess access = tensorAccess(source ? tensor.from_slot : tensor.to_slot, layout,
+    PassAccess access = tensorAccess(source ? tensor.from_slot : tensor.to_slot, layout,
                                      source ? d.element : d.element_out, d.head_dim);
     if (t.count == 1) return access;
     access.extent += (tensor.tensor.heads - 1) * layout.head_stride;
@@ -45,7 +45,7 @@ RopeAccess rotatedAccess(const TurnedTensors& t, uint32_t i, bool source, const 
     return access;
 }
 
-void setTensorAccesses(const TurnedTensors& t, const RopeRotateDescription& d, RopePass* pass) {
+void setTensorAccesses(const TurnedTensors& t, const RopeRotateDescription& d, PlanPass* pass) {
     for (uint32_t i = 0; i < t.count; ++i) {
         if (d.out_of_place != 0) pass->access[ROPE_BINDING_SOURCE + i] = rotatedAccess(t, i, true, d);
         pass->access[ROPE_BINDING_DESTINATION + i] = rotatedAccess(t, i, false, d);
@@ -75,7 +75,7 @@ RotationCut cutRotation(const TurnedTensors& t, const RopeRotateDescription& d, 
 
 // Sets how the pass is cut into groups, with the constants that say so.
 void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
-               const RopeLimits& limits, RopePass* pass) {
+               const RopeLimits& limits, PlanPass* pass) {
     uint32_t* constants = pass->constants;
     const RotationCut cut = cutRotation(t, d, variant, limits);
     constants[ROPE_ID_PAIR_COUNTS] = d.rotation.rotary_dim / 2 | cut.pair_lanes << 16;
@@ -94,7 +94,7 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
 
 // Writes the push words: those that all families share, then K's places. No part of a pass of two tensors cuts heads,
 // so the strides between heads are final here.
-void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* pass) {
+void writeRotatePush(const TurnedTensors& t, const RopePush& common, PlanPass* pass) {
     RopeRotatePush push = familyPush<RopeRotatePush>(common);
     if (t.count == 2) {
         const uint32_t unit = pass->address_unit;
@@ -109,7 +109,7 @@ void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* p
 
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                      Planner* planner) {
-    RopePass* pass =
+    PlanPass* pass =
         planner->addPass(rope_shader_rotate_wide, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
     pass->facts.words = t.count == 2 ? kRotationWords : kTensorWords;
     pass->facts.stages = kTurn | (d.out_of_place == 0 ? kInPlace : 0);
@@ -138,7 +138,7 @@ uint32_t bothTensorsBuffers(const RopeRotateDescription& d) {
 // each other than heads do. Tensors that go together are not split along heads.
 bool splitsHeads(const RopeRotateDescription& d, uint32_t heads, const RopeLayout& l, RopeElement element,
                  const RopeLimits& limits) {
-    const RopeAccess access = tensorAccess(ROPE_SLOT_Q, l, element, d.head_dim);
+    const PassAccess access = tensorAccess(ROPE_SLOT_Q, l, element, d.head_dim);
     const uint32_t counts[] = {d.batch, d.tokens, heads};
     const uint64_t lost = access.offset * access.element_bytes % limits.storage_alignment;
     const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;

@@ -73,7 +73,7 @@ RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows
                   static_cast<long long>(rows.sin_offset), rows.copy_offset);
 }
 
-RopeAccess rowAccess(const RopeRows& rows, uint32_t pairs) {
+PassAccess rowAccess(const RopeRows& rows, uint32_t pairs) {
     const uint64_t apart = magnitudeOf(rows.sin_offset);
     const uint64_t extent = apart + rows.copy_offset + static_cast<uint64_t>(pairs - 1) * rows.pair_stride + 1;
     return {ROPE_SLOT_ROWS,

@@ -11,7 +11,7 @@ using namespace rope;
 RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan) {
     if (checkArguments(plan, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
-    RopePass* pass = planner.addPass(rope_shader_selftest, 1, 1, 1);
+    PlanPass* pass = planner.addPass(rope_shader_selftest, 1, 1, 1);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, ROPE_SELF_TEST_WORDS};
     setGroup(pass->group_size, 1, 1, pass);
     RopeSelfTestPush push = {};

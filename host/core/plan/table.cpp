@@ -27,7 +27,7 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
 
     const uint32_t pairs = d.frequencies.count;
     const uint64_t stride = d.rows.row_stride;
-    RopePass* pass = planner.addPass(rope_shader_table, d.batch, d.tokens, 1);
+    PlanPass* pass = planner.addPass(rope_shader_table, d.batch, d.tokens, 1);
     const uint32_t most = planner.limits().group_size < kTableGroup ? planner.limits().group_size : kTableGroup;
     const uint32_t in_group = pairs < most ? pairs : most;
     setGroup(in_group, 1, most / in_group, pass);
@@ -37,7 +37,7 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     RopePush common = {};
     setPositions(d.positions, d.frequencies, &common, pass);
     pass->access[ROPE_BINDING_COS_SIN] = frequencyAccess(d.frequencies);
-    RopeAccess& rows = pass->access[ROPE_BINDING_DESTINATION];
+    PassAccess& rows = pass->access[ROPE_BINDING_DESTINATION];
     rows = rowAccess(d.rows, pairs);
     rows.stride[0] = d.tokens * stride;
     rows.stride[1] = stride;

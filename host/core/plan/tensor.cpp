@@ -90,7 +90,7 @@ RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* re
                   name);
 }
 
-RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim) {
+PassAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim) {
     return {static_cast<uint32_t>(slot),
             ropeElementBytes(element),
             layout.offset,
@@ -98,10 +98,10 @@ RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement ele
             head_dim};
 }
 
-RopeAccess cosSinAccess(const RopeRotateDescription& d) {
+PassAccess cosSinAccess(const RopeRotateDescription& d) {
     const uint32_t pairs = d.rotation.rotary_dim / 2;
     if (d.rotation.source == ROPE_SOURCE_INLINE) return frequencyAccess(d.rotation.frequencies);
-    RopeAccess access = rowAccess(d.rotation.rows, pairs);
+    PassAccess access = rowAccess(d.rotation.rows, pairs);
     if (d.rotation.source == ROPE_SOURCE_ROWS) {
         access.stride[0] = d.tokens * d.rotation.rows.row_stride;
         access.stride[1] = d.rotation.rows.row_stride;
@@ -113,7 +113,7 @@ RopeAccess cosSinAccess(const RopeRotateDescription& d) {
 }
 
 // Sets push words of the table or of the scale, which share words.
-void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, PlanPass* pass) {
     if (d.rotation.source == ROPE_SOURCE_TABLE) {
         push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rotation.rows.first_position);
         push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rotation.rows.count);
@@ -125,7 +125,7 @@ void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* p
     push->scale_exponent = scale.exponent;
 }
 
-void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, RopePass* pass) {
+void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, PlanPass* pass) {
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_COS_SIN] = shaderSource(d.rotation.source);
     constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.rotation.pairing, d.rotation.chunk_dim, d.rotation.rotary_dim);
@@ -160,7 +160,7 @@ uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& varia
     return (elements + 2 * step - 1) / (2 * step);
 }
 
-void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+void setWindow(const RopeRotateDescription& d, RopePush* push, PlanPass* pass) {
     if (d.rotation.skip_first == 0 && d.rotation.skip_last == 0) return;
     pass->joinable = 0;
     push->window_begin = d.rotation.skip_first;
@@ -181,7 +181,7 @@ bool everyTokenTurns(const RopeRotateDescription& d) {
     return d.rotation.skip_first == 0 && d.rotation.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
 }
 
-void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+void setTokenPositions(const RopeRotateDescription& d, RopePush* push, PlanPass* pass) {
     RopePositions positions;
     RopeFrequencies frequencies;
     selectRotationPositions(d, &positions, &frequencies);
@@ -190,8 +190,8 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass*
     setWindow(d, push, pass);
 }
 
-RopePass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner) {
-    RopePass* pass = planner->addPass(rope_shader_count, batch, tokens, 1);
+PlanPass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner) {
+    PlanPass* pass = planner->addPass(rope_shader_count, batch, tokens, 1);
     setGroup(1, 1, pass->group_size, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = shaderSource(source);
@@ -200,7 +200,7 @@ RopePass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner
 
 void addCountPass(const RopeRotateDescription& d, Planner* planner) {
     if (d.count_outside == 0 || !canBeOutside(d)) return;
-    RopePass* pass = addCounter(d.batch, d.tokens, d.rotation.source, planner);
+    PlanPass* pass = addCounter(d.batch, d.tokens, d.rotation.source, planner);
     pass->facts.words = kCountWords;
     RopePush push = {};
     setTokenPositions(d, &push, pass);

@@ -56,14 +56,14 @@ uint32_t pairLanes(const HeadGeometry& g, const ShaderVariant& variant);
 // Returns the lanes that copy so many elements, which do not rotate, of a head whose rotary part starts at `begin`.
 uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant);
 
-RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
-RopeAccess cosSinAccess(const RopeRotateDescription& d);
-void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
-void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
+PassAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
+PassAccess cosSinAccess(const RopeRotateDescription& d);
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
+void setWindow(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
 // Sets the words and constants that tell where tokens stand, and which of them turn.
-void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
+void setTokenPositions(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
 // Sets the constants that all passes over tensors have.
-void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, RopePass* pass);
+void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, PlanPass* pass);
 
 // A tensor, and the slots that it is read from and written to.
 struct TensorPass {
@@ -76,7 +76,7 @@ bool canBeOutside(const RopeRotateDescription& d);
 // True if every token turns, or is added to.
 bool everyTokenTurns(const RopeRotateDescription& d);
 // Adds a pass of the shader that counts tokens. Its positions are not set yet.
-RopePass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner);
+PlanPass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner);
 // Adds the pass that counts the tokens that lack a position, if it is asked for and there can be any.
 void addCountPass(const RopeRotateDescription& d, Planner* planner);
 

@@ -118,7 +118,7 @@ uint32_t largestGroup(const HeadGeometry& g, const RopeLimits& limits) {
 }
 
 void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32_t lanes, uint32_t heads,
-                       RopePass* pass) {
+                       PlanPass* pass) {
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_HEAD_LANES] = lanes;
     constants[ROPE_ID_LANE_PARTS] = cut.lane_parts;

@@ -53,6 +53,6 @@ AdditionCut cutAddition(bool computes, uint32_t sequences, uint32_t lanes, uint3
 
 // Sets how a pass is cut into groups, with the constants that say so.
 void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32_t lanes, uint32_t heads,
-                       RopePass* pass);
+                       PlanPass* pass);
 
 } // namespace rope

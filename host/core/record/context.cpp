@@ -153,7 +153,7 @@ void namePipeline(const RopeContext& c, const PipelineNode& node) {
 uint32_t listOf(uint32_t hash) { return hash / (UINT32_MAX / kPipelineLists + 1); }
 
 // Makes the pipeline of a pass, unless the context has it already. All dispatches of a pass have one pipeline.
-VkResult preparePass(RopeContext* c, const RopePass& pass) {
+VkResult preparePass(RopeContext* c, const PlanPass& pass) {
     if (findPipeline(*c, pass) != nullptr) return VK_SUCCESS;
     void* memory = allocateHostMemory(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -180,7 +180,7 @@ VkResult preparePass(RopeContext* c, const RopePass& pass) {
 
 } // namespace
 
-const PipelineNode* findPipeline(const RopeContext& context, const RopePass& pass) {
+const PipelineNode* findPipeline(const RopeContext& context, const PlanPass& pass) {
     const PipelineNode* node = context.pipelines[listOf(pass.pipeline_hash)].load(std::memory_order_acquire);
     for (; node != nullptr; node = node->next)
         if (node->hash == pass.pipeline_hash && node->shader == pass.shader && node->bindings == pass.bindings &&
@@ -240,7 +240,7 @@ VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_
         if (refused == ROPE_ERROR_OTHER_LIMITS) return VK_ERROR_FEATURE_NOT_PRESENT;
         if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
         for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
-            const VkResult result = preparePass(context, plans[i].passes[p]);
+            const VkResult result = preparePass(context, passAt(plans[i], p));
             if (result == VK_SUCCESS) continue;
             refuse(reason, ROPE_ERROR_INVALID, "plan %u: the pipeline of %s could not be made, VkResult %d", i,
                    plans[i].passes[p].shader->name, static_cast<int>(result));

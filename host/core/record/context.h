@@ -68,7 +68,7 @@ struct RopeContext {
 namespace rope {
 
 // Returns the pipeline of a pass, or null if none is prepared.
-const PipelineNode* findPipeline(const RopeContext& context, const RopePass& pass);
+const PipelineNode* findPipeline(const RopeContext& context, const PlanPass& pass);
 
 inline VkDescriptorType descriptorType(uint32_t binding) {
     return binding == ROPE_BINDING_UNIFORM ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;

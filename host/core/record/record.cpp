@@ -49,8 +49,8 @@ struct TensorBegin {
 };
 
 // Tensors of a fused pass may share a binding, and begin at places of their own in it.
-bool findBegin(const RopePass& pass, uint32_t tensor, bool source, TensorBegin* begin) {
-    const RopePassFacts& f = pass.facts;
+bool findBegin(const PlanPass& pass, uint32_t tensor, bool source, TensorBegin* begin) {
+    const PassFacts& f = pass.facts;
     if (f.words == kFusedWords) {
         *begin =
             source ? TensorBegin{f.from[tensor], f.from_begin[tensor]} : TensorBegin{f.to[tensor], f.to_begin[tensor]};
@@ -63,12 +63,12 @@ bool findBegin(const RopePass& pass, uint32_t tensor, bool source, TensorBegin* 
 
 // True if a source and its destination, in two slots, begin at one byte of one buffer. A cache is left out: its binding
 // begins at its first slot, which the pass need not write.
-bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
+bool sourceMeetsDestination(const PlanPass& pass, const RopeBuffers& buffers) {
     for (uint32_t tensor = 0; tensor < kSources; ++tensor) {
         TensorBegin source, destination;
         if (!findBegin(pass, tensor, true, &source) || !findBegin(pass, tensor, false, &destination)) continue;
         if (!isBound(pass, source.binding) || !isBound(pass, destination.binding)) continue;
-        const RopeAccess &from = pass.access[source.binding], &to = pass.access[destination.binding];
+        const PassAccess &from = pass.access[source.binding], &to = pass.access[destination.binding];
         if (from.slot == to.slot || isCache(pass, destination.binding)) continue;
         const RopeBuffer &in = buffers.slots[from.slot], &out = buffers.slots[to.slot];
         const uint64_t apart =
@@ -94,7 +94,7 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
         if ((buffers->slots[slot].offset & low_bits) != 0) return ROPE_ERROR_MISALIGNED;
     }
     for (uint32_t i = 0; i < plan->pass_count; ++i) {
-        const RopePass& pass = plan->passes[i];
+        const PlanPass& pass = passAt(*plan, i);
         if (sourceMeetsDestination(pass, *buffers)) return ROPE_ERROR_OVERLAP;
         pipelines->of_pass[i] = findPipeline(*context, pass);
         if (pipelines->of_pass[i] == nullptr) return ROPE_ERROR_NOT_PREPARED;

@@ -31,7 +31,7 @@ RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext* context
     for (uint32_t pass = 0; pass < plan->pass_count; ++pass) {
         for (uint32_t part = 0; part < plan->passes[pass].dispatches; ++part, ++index) {
             RopeDispatch dispatch;
-            fillDispatch(plan->passes[pass], part, plan->limits.storage_alignment, &dispatch);
+            fillDispatch(passAt(*plan, pass), part, plan->limits.storage_alignment, &dispatch);
             bindDispatch(command_buffer, *context, *pipelines.of_pass[pass], *buffers, index, dispatch);
             launch(index, dispatch);
         }

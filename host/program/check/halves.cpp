@@ -22,21 +22,21 @@ RopePlan planHalves(const RopeLimits& limits, bool widens, uint32_t first) {
     plan.version = ROPE_VERSION;
     plan.limits.storage_alignment = limits.storage_alignment;
     plan.bytes[ROPE_SLOT_COUNTER] = 2 * sizeof(uint32_t);
-    RopePass& pass = plan.passes[0];
+    rope::PlanPass& pass = rope::passAt(plan, 0);
     pass.shader = &rope_shader_halves;
     pass.group[0] = pass.constants[ROPE_ID_GROUP_SIZE] = pass.group_size = std::min(64u, limits.group_size);
     pass.group[1] = pass.constants[ROPE_ID_GROUP_BLOCKS] = 1;
     pass.group[2] = pass.constants[ROPE_ID_GROUP_TOKENS] = pass.lane_parts = 1;
     pass.tokens_per_thread = pass.group_size; // numbers in x
     pass.heads_per_thread = pass.address_unit = 1;
-    for (uint32_t axis = 0; axis < ROPE_PART_AXES; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
+    for (uint32_t axis = 0; axis < rope::kGridAxes; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = pass.step[1] = (widens ? 2 * 65536 : kPartFloats) / kThreadNumbers;
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 2};
     rope::RopePush push = {};
     push.window_end = widens;
     push.scale_mantissa = first;
     std::memcpy(pass.push, &push, sizeof push);
-    rope::finishPass(&pass);
+    rope::finishPass(0, &plan);
     return plan;
 }
 

@@ -1,4 +1,5 @@
 // Plans of fused passes whose heads lie anywhere: between whole vectors, and what is refused of 16-bit ones.
+#include "plan/pass.h"
 #include <vkrope/rope.h>
 
 #include "shaders/interface.h"
@@ -31,7 +32,8 @@ TEST(PlanAnywhere, NormsHeadsThatLieAnywhere) {
         d.q.norm.no_weights = 1;
         RopePlan p;
         if (ropePlanFused(&d, &limits, &p) != ROPE_SUCCESS) return std::string(p.reason.text);
-        return std::string(p.passes[0].shader->name) + " " + std::to_string(p.passes[0].constants[ROPE_ID_RELAYED]);
+        return std::string(p.passes[0].shader->name) + " " +
+               std::to_string(rope::passAt(p, 0).constants[ROPE_ID_RELAYED]);
     };
     EXPECT_EQ(plan(ROPE_ELEMENT_F16, 64, 4), "fused_wide 0");
     EXPECT_EQ(plan(ROPE_ELEMENT_F16, 20, 0), "fused_wide 64");
@@ -94,7 +96,7 @@ TEST(PlanAnywhere, TakesFloat32AtOddPlacesWithoutAStage) {
         if (ropePlanFused(&d, &limits, &p) != ROPE_SUCCESS) return std::string(p.reason.text);
         std::string text;
         for (uint32_t i = 0; i < p.pass_count; ++i) {
-            const uint32_t* c = p.passes[i].constants;
+            const uint32_t* c = rope::passAt(p, i).constants;
             EXPECT_EQ(c[ROPE_ID_RELAYED], 0u);
             text += std::string(p.passes[i].shader->name) + (c[ROPE_ID_BY_WORDS] != 0 ? " by words, " : ", ");
         }

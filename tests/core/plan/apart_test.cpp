@@ -262,7 +262,7 @@ TEST(PlanApart, LoadsVectorsOnlyWhereAllWeightsLieAtMultiplesOfFour) {
         RopeFusedDescription d = packedModel();
         move(&d);
         const RopePlan plan = planOf(d, limitsOf(8));
-        return (plan.passes[0].constants[ROPE_ID_RECORD_K + rope::field::norm_bits] & ROPE_NORM_BY_FOUR) != 0;
+        return (rope::passAt(plan, 0).constants[ROPE_ID_RECORD_K + rope::field::norm_bits] & ROPE_NORM_BY_FOUR) != 0;
     };
     EXPECT_TRUE(vectors([](RopeFusedDescription*) {}));
     EXPECT_TRUE(vectors([](RopeFusedDescription* d) { d->q.norm.weights_offset = 12; }));

@@ -45,7 +45,7 @@ RopeFusedDescription latent() {
     return d;
 }
 
-uint32_t lanesOf(const RopePass& pass, rope::FusedRole role) {
+uint32_t lanesOf(const rope::PlanPass& pass, rope::FusedRole role) {
     return pass.constants[rope::kRecordIds[role] + rope::field::lanes];
 }
 
@@ -56,7 +56,7 @@ TEST(PlanHeads, QAndKOfTwoWidthsTakeOneDispatch) {
     RopeFusedDescription d = latent();
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_EQ(ropeDispatchCount(&plan), 1u);
-    const RopePass& pass = plan.passes[0];
+    const rope::PlanPass& pass = rope::passAt(plan, 0);
     EXPECT_EQ(pass.constants[ROPE_ID_HEAD_LANES], 36u);
     EXPECT_EQ(lanesOf(pass, rope::kQ), 12u);
     EXPECT_EQ(lanesOf(pass, rope::kK), 36u);
@@ -67,8 +67,8 @@ TEST(PlanHeads, QAndKOfTwoWidthsTakeOneDispatch) {
     d.out_of_place = 0;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_EQ(ropeDispatchCount(&plan), 1u);
-    EXPECT_EQ(lanesOf(plan.passes[0], rope::kQ), 4u);
-    EXPECT_EQ(plan.passes[0].blocks, 15u + 1);
+    EXPECT_EQ(lanesOf(rope::passAt(plan, 0), rope::kQ), 4u);
+    EXPECT_EQ(rope::passAt(plan, 0).blocks, 15u + 1);
 }
 
 // A latent of float8 or of blocks goes with Q as one of 16 bits does.
@@ -112,7 +112,7 @@ TEST(PlanHeads, ThePassOfOneWidthStaysTheSame) {
     d.k.rotary_begin = d.q.rotary_begin = 128;
     ASSERT_EQ(ropePlanFused(&d, &limits, &given), ROPE_SUCCESS) << given.reason.text;
     EXPECT_TRUE(ropePlansEqual(&plain, &given));
-    EXPECT_EQ(lanesOf(plain.passes[0], rope::kQ), lanesOf(plain.passes[0], rope::kK));
+    EXPECT_EQ(lanesOf(rope::passAt(plain, 0), rope::kQ), lanesOf(rope::passAt(plain, 0), rope::kK));
 }
 
 // Biases take one buffer, bound from its beginning.

@@ -1,4 +1,5 @@
 // These tests hold what plans ask for and say, and which rounding a self-test shows. They need no device.
+#include "plan/pass.h"
 #include "support/llama.hpp"
 
 #include "shaders/interface.h"
@@ -195,7 +196,7 @@ void expectEveryToken(const RopeRotateDescription& d, bool every, bool counts, c
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << of << ": " << plan.reason.text;
     const uint32_t passes = d.out_of_place != 0 ? 2 : 1; // of the floor's storage buffers
-    for (uint32_t i = 0; i < passes; ++i) EXPECT_EQ(plan.passes[i].constants[ROPE_ID_EVERY_TOKEN], every) << of;
+    for (uint32_t i = 0; i < passes; ++i) EXPECT_EQ(rope::passAt(plan, i).constants[ROPE_ID_EVERY_TOKEN], every) << of;
     EXPECT_EQ(plan.pass_count, passes + counts) << of;
 }
 

@@ -23,9 +23,9 @@ RopeLimits floorLimits(uint32_t storage_buffers = 4) {
     return limits;
 }
 
-uint32_t bindingsOf(const RopePass& pass) {
+uint32_t bindingsOf(const rope::PlanPass& pass) {
     uint32_t count = 0;
-    for (const RopeAccess& access : pass.access) count += access.extent != 0;
+    for (const rope::PassAccess& access : pass.access) count += access.extent != 0;
     return count;
 }
 
@@ -37,7 +37,7 @@ std::vector<uint32_t> bindingsOf(const RopeRotateDescription& d, uint32_t storag
     EXPECT_EQ(ropeDispatchCount(&plan), plan.pass_count);
     reach::checkDispatches(plan, d, limits);
     std::vector<uint32_t> bindings;
-    for (uint32_t i = 0; i < plan.pass_count; ++i) bindings.push_back(bindingsOf(plan.passes[i]));
+    for (uint32_t i = 0; i < plan.pass_count; ++i) bindings.push_back(bindingsOf(rope::passAt(plan, i)));
     return bindings;
 }
 
@@ -86,8 +86,8 @@ std::string shadersOf(const RopeRotateDescription& d) {
     std::string shaders;
     for (uint32_t i = 0; i < plan.pass_count; ++i) {
         shaders += plan.passes[i].shader->name;
-        if (plan.passes[i].constants[ROPE_ID_QUADS] == 2) shaders += " by eight";
-        if (plan.passes[i].constants[ROPE_ID_BY_WORDS] != 0) shaders += " by words";
+        if (rope::passAt(plan, i).constants[ROPE_ID_QUADS] == 2) shaders += " by eight";
+        if (rope::passAt(plan, i).constants[ROPE_ID_BY_WORDS] != 0) shaders += " by words";
         shaders += ", ";
     }
     return shaders;
@@ -121,9 +121,9 @@ TEST(PlanRotation, OfHeadsThatLieFarApartIsSplitByHeads) {
     ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     reach::checkDispatches(plan, d, limits);
     ASSERT_EQ(plan.pass_count, 2u);
-    EXPECT_EQ(plan.passes[0].step[2], 2u);
-    EXPECT_EQ(plan.passes[0].parts[2], 16u);
-    EXPECT_EQ(plan.passes[1].parts[2], 4u);
+    EXPECT_EQ(rope::passAt(plan, 0).step[2], 2u);
+    EXPECT_EQ(rope::passAt(plan, 0).parts[2], 16u);
+    EXPECT_EQ(rope::passAt(plan, 1).parts[2], 4u);
     limits.storage_range = uint64_t{32} * 4096 * 128 * 4;
     ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(ropeDispatchCount(&plan), 1u);
@@ -170,7 +170,7 @@ TEST(PlanRotation, HasAtMostTwoPipelinesForAllCountsOfTokens) {
                 RopePlan plan;
                 ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
                 ASSERT_EQ(ropeDispatchCount(&plan), 1u);
-                const RopePass& pass = plan.passes[0];
+                const rope::PlanPass& pass = rope::passAt(plan, 0);
                 uint32_t bound = 0;
                 for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bound |= uint32_t{pass.access[i].extent != 0} << i;
                 const uint32_t* constants = pass.constants;

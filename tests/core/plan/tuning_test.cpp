@@ -1,5 +1,6 @@
 // How the work is cut: what may be asked for, what the table chooses, and that no bit depends on it.
 #include "plan/description.h"
+#include "plan/pass.h"
 #include "support/combinations.hpp"
 #include "support/group_cut.hpp"
 #include "support/rotation.hpp"
@@ -110,7 +111,7 @@ TEST(Tuning, GivesNormedHeadsTheirPairs) {
         d.q.norm.no_weights = d.k.norm.no_weights = 1;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_QUADS], pairs == 4 ? 1u : 2u);
+        EXPECT_EQ(rope::passAt(plan, 0).constants[ROPE_ID_QUADS], pairs == 4 ? 1u : 2u);
     }
 }
 
@@ -138,7 +139,7 @@ TEST(Tuning, CopiesRunsOfFourByWords) {
         limits.enabled = ROPE_ENABLED_STORAGE_16;
         RopePlan plan;
         ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_HEAD_LANES], 3 + head.copying)
+        EXPECT_EQ(rope::passAt(plan, 0).constants[ROPE_ID_HEAD_LANES], 3 + head.copying)
             << head.element << " from " << head.begin;
     }
 }
@@ -178,7 +179,7 @@ TEST(Tuning, SharesNoMoreAnglesThanTheDeviceHolds) {
     for (const uint32_t bytes : {512u, 511u}) { // of 64 pairs
         limits.shared_bytes = bytes;
         ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_SHARES], bytes == 512);
+        EXPECT_EQ(rope::passAt(plan, 0).constants[ROPE_ID_SHARES], bytes == 512);
     }
 }
 

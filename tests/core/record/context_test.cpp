@@ -1,4 +1,5 @@
 // The context as a guest on a borrowed device: what it calls, what it leaves behind when a call fails, what it refuses.
+#include "plan/pass.h"
 #include "support/floor.hpp"
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
@@ -482,9 +483,9 @@ TEST_P(Context, TellsPipelinesApartThatHaveOneHash) {
     const Plans made(info_.limits);
     RopePlan plans[3] = {made.plans[2], made.plans[2], made.plans[2]};
     for (RopePlan& plan : plans) plan.pass_count = 1;
-    plans[1].passes[0].constants[ROPE_ID_BACKWARD] ^= 1;
-    plans[2].passes[0].access[ROPE_BINDING_POSITIONS].extent = 0;
-    plans[2].passes[0].bindings &= ~(1u << ROPE_BINDING_POSITIONS);
+    rope::passAt(plans[1], 0).constants[ROPE_ID_BACKWARD] ^= 1;
+    rope::passAt(plans[2], 0).access[ROPE_BINDING_POSITIONS].extent = 0;
+    rope::passAt(plans[2], 0).bindings &= ~(1u << ROPE_BINDING_POSITIONS);
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
     const VkDescriptorSet sets[1] = {};

@@ -1,6 +1,7 @@
 // Caches that fused passes fill on the CPU: which slot a token takes, how it is quantized there, and keys that turn
 // where they lie.
 #include "plan/description.h"
+#include "plan/pass.h"
 #include "support/host_pass.hpp"
 #include "support/sample.hpp"
 
@@ -202,7 +203,7 @@ TEST(HostFused, QByRowsDoesNotTurnBehindTheLastSequenceOfACache) {
         ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         ASSERT_EQ(plan.pass_count, threads == 64 ? 2u : 1u);
         for (uint32_t i = 0; i < plan.pass_count; ++i)
-            EXPECT_EQ(plan.passes[i].constants[ROPE_ID_POSITIONS], uint32_t{ROPE_KIND_PACKED});
+            EXPECT_EQ(rope::passAt(plan, i).constants[ROPE_ID_POSITIONS], uint32_t{ROPE_KIND_PACKED});
     }
 }
 

@@ -35,7 +35,7 @@ bool readsRowsByEight(const RopeRotateDescription& d, const ShaderVariant& varia
 
 // Sets the constants of an addition, and how its threads are cut into groups.
 void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d, const ShaderVariant& variant,
-                     const RopeLimits& limits, RopePass* pass) {
+                     const RopeLimits& limits, PlanPass* pass) {
     const uint32_t lanes = pairLanes(geometryOf(d), variant);
     const AdditionCut cut =
         cutAddition(d.rotation.source == ROPE_SOURCE_INLINE, pass->count[kHead], lanes, variant.lane_pairs, limits);
@@ -60,7 +60,7 @@ RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
     const ShaderVariant variant = chooseVariant(geometryOf(d), sideBits(x), planner->limits());
     if (!variant.fits)
         return refuseOddPlaces("x", oddHalves(geometryOf(d)), planner->reason(), "a multiple of 4 as dim");
-    RopePass* pass = planner->addPass(rope_shader_add_wide, d.batch, d.tokens, x.heads);
+    PlanPass* pass = planner->addPass(rope_shader_add_wide, d.batch, d.tokens, x.heads);
     RopePush common = {};
     setTokenPositions(d, &common, pass);
     if (d.rotation.source != ROPE_SOURCE_INLINE) setRowWords(d.rotation.rows, &common);

@@ -13,7 +13,7 @@ namespace rope {
 namespace {
 
 // Describes the given values of the first head, one in each row. The stride between heads is pair_stride.
-RopeAccess biasValueAccess(const ResolvedBias& bias) {
+PassAccess biasValueAccess(const ResolvedBias& bias) {
     const RopeRows& rows = bias.filled.rows;
     return {ROPE_SLOT_ROWS,
             ropeElementBytes(rows.element),
@@ -22,7 +22,7 @@ RopeAccess biasValueAccess(const ResolvedBias& bias) {
             (bias.row_count - 1) * rows.row_stride + 1};
 }
 
-void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePass* pass) {
+void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, PlanPass* pass) {
     const RopeBiasDescription& g = bias.filled;
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_IN_PLACE] = 1;
@@ -48,7 +48,7 @@ void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePa
 // Sets how the pass is cut into groups. The pipeline has the threads of a group and the queries of a thread; keys and
 // queries choose how a group divides its threads between them, which it reads as a push word.
 void setGroups(const ResolvedBias& bias, const ShaderVariant& variant, const RopeLimits& limits, RopeBiasPush* push,
-               RopePass* pass) {
+               PlanPass* pass) {
     const ScoreCut cut =
         cutScores(bias.d.tokens, (bias.filled.keys + variant.lane_pairs - 1) / variant.lane_pairs, limits);
     pass->constants[ROPE_ID_GROUP_SIZE] = pass->group_size = cut.threads;
@@ -78,7 +78,7 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
                       "storageBuffer16BitAccess and say so in limits.enabled");
     }
     if (odd) variant.copy_step = 1;
-    RopePass* pass = planner->addPass(odd ? rope_shader_bias_odd : rope_shader_bias_wide, d.batch, d.tokens, g.heads);
+    PlanPass* pass = planner->addPass(odd ? rope_shader_bias_odd : rope_shader_bias_wide, d.batch, d.tokens, g.heads);
     RopePush common = {};
     setPositions(d.positions, d.rotation.frequencies, &common, pass);
     common.rows.head = g.rows.pair_stride;

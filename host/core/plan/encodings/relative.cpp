@@ -13,7 +13,7 @@ namespace rope {
 namespace {
 
 // Describes the vectors of one head. The stride between heads is pair_stride.
-RopeAccess vectorAccess(const ResolvedRelative& r) {
+PassAccess vectorAccess(const ResolvedRelative& r) {
     const RopeRows& rows = r.filled.rows;
     return {ROPE_SLOT_ROWS,
             ropeElementBytes(rows.element),
@@ -129,7 +129,7 @@ bool cutOutput(const ResolvedRelative& r, const RopeLimits& limits, RelativeCut*
 // True if elements do not lie at multiples of what is loaded at once.
 bool liesByWords(const RopeLayout& layout, uint32_t elements) { return (strideBits(layout) & (elements - 1)) != 0; }
 
-void setConstants(const ResolvedRelative& r, const RelativeCut& cut, const RopeLimits& limits, RopePass* pass) {
+void setConstants(const ResolvedRelative& r, const RelativeCut& cut, const RopeLimits& limits, PlanPass* pass) {
     const RopeRelativeDescription& g = r.filled;
     uint32_t* constants = pass->constants;
     const uint64_t rows = g.rows.offset | g.rows.row_stride | g.rows.pair_stride | g.dim;
@@ -162,7 +162,7 @@ void addRelativePass(const ResolvedRelative& r, const RelativeCut& cut, Planner*
     const RopeRelativeDescription& g = r.filled;
     const bool keys = g.side == ROPE_RELATIVE_KEYS;
     const RopeShader& shader = keys ? rope_shader_relative_keys : rope_shader_relative_values;
-    RopePass* pass = planner->addPass(shader, r.d.batch, g.queries, g.heads);
+    PlanPass* pass = planner->addPass(shader, r.d.batch, g.queries, g.heads);
     RopePush common = {};
     setPositions(r.d.positions, r.d.rotation.frequencies, &common, pass);
     common.rows.head = g.rows.pair_stride;

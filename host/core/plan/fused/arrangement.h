@@ -43,7 +43,7 @@ struct FusedGroup {
     uint32_t heads;  // of one thread
     uint32_t rows;   // of blocks of heads, of one token
     GroupCut cut;
-    RopeAccess access[ROPE_BINDING_COUNT]; // but for its norms' weights and the parameters
+    PassAccess access[ROPE_BINDING_COUNT]; // but for its norms' weights and the parameters
     uint32_t from[3], to[3];               // the bindings of each tensor
 
     // Returns the tensor that the others are like: the first.

@@ -46,7 +46,7 @@ RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
     return resolveOffsets(filled, reason);
 }
 
-void setBiases(const FusedGroup& group, const RopeLimits& limits, RopePass* pass) {
+void setBiases(const FusedGroup& group, const RopeLimits& limits, PlanPass* pass) {
     pass->constants[ROPE_ID_CLIP] = floatConstant(group.fused->filled.clip);
     uint64_t end = 0;
     forEachTensor(group, [&](const FusedTensor& t) {

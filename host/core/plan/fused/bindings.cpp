@@ -36,7 +36,7 @@ uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescri
 }
 
 // Binds so many bytes of a buffer that holds lists, from its beginning.
-void bindLists(uint32_t binding, RopeSlot slot, uint64_t bytes, RopePass* pass) {
+void bindLists(uint32_t binding, RopeSlot slot, uint64_t bytes, PlanPass* pass) {
     pass->whole_bindings |= 1u << binding;
     if (bytes == 0) return;
     pass->access[binding] = {static_cast<uint32_t>(slot), sizeof(uint32_t), 0, {0, 0, 0}, (bytes + 3) / 4};
@@ -46,7 +46,7 @@ void bindLists(uint32_t binding, RopeSlot slot, uint64_t bytes, RopePass* pass) 
 struct PositionBuffer {
     RopePositions positions;
     RopeFrequencies frequencies;
-    RopeAccess access;
+    PassAccess access;
     uint64_t bytes, slot_map_bytes;
 };
 PositionBuffer findPositions(const ResolvedFused& fused, const PositionNeeds& needs, const RopeRotateDescription& d,
@@ -79,7 +79,7 @@ PositionNeeds positionNeeds(const FusedGroup& group) {
 }
 
 void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
-                       RopePush* tokens, RopeFusedPush* push, RopePass* pass) {
+                       RopePush* tokens, RopeFusedPush* push, PlanPass* pass) {
     const RopeFusedDescription& filled = fused.filled;
     const PositionBuffer found = findPositions(fused, needs, t.d, cached);
     setPositions(found.positions, found.frequencies, tokens, pass);
@@ -117,10 +117,10 @@ namespace {
 
 // Returns what a tensor takes of a cache, its scales among it. Sequences that are no packed ones are the pass's
 // batches. Their scales move with the elements where both lie as many bytes apart; elsewhere the range has all of both.
-RopeAccess cacheAccess(const FusedGroup& group, const FusedTensor& t) {
+PassAccess cacheAccess(const FusedGroup& group, const FusedTensor& t) {
     const RopeElement element = t.d.element_out;
     const RopeCache& cache = group.fused->filled.cache;
-    RopeAccess access = {static_cast<uint32_t>(t.to_slot), 0, 0, {}, 0};
+    PassAccess access = {static_cast<uint32_t>(t.to_slot), 0, 0, {}, 0};
     access.element_bytes = isForCaches(element) ? storedBytes(group) : ropeElementBytes(element);
     const uint32_t sequences = cacheKind(cache).per_sequence ? sequencesOf(t.d) : 1;
     const auto last = [&](const RopeCacheLayout& l) { // of a sequence: where its last head begins
@@ -146,26 +146,26 @@ RopeAccess cacheAccess(const FusedGroup& group, const FusedTensor& t) {
 }
 
 // Describes all heads of a token as one element range: a fused pass does not split heads between dispatches.
-RopeAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, const FusedTensor& tensor) {
-    RopeAccess access = tensorAccess(slot, layout, element, tensor.d.head_dim);
+PassAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, const FusedTensor& tensor) {
+    PassAccess access = tensorAccess(slot, layout, element, tensor.d.head_dim);
     access.extent += (tensor.heads - 1) * layout.head_stride;
     access.stride[kHead] = 0;
     return access;
 }
 
 // Returns what a tensor reads, or what it writes. Extent 0: it is read where it is written.
-RopeAccess sideAccess(const FusedGroup& group, const FusedTensor& t, bool source) {
-    if (source) return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element, t) : RopeAccess{};
+PassAccess sideAccess(const FusedGroup& group, const FusedTensor& t, bool source) {
+    if (source) return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element, t) : PassAccess{};
     return t.cached ? cacheAccess(group, t) : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
 }
 
 // True if one binding takes both: they lie in one buffer, and their tokens are as far apart.
-bool shareBinding(const RopeAccess& a, const RopeAccess& b) {
+bool shareBinding(const PassAccess& a, const PassAccess& b) {
     return a.extent != 0 && a.slot == b.slot && a.element_bytes == b.element_bytes &&
            a.stride[kBatch] == b.stride[kBatch] && a.stride[kToken] == b.stride[kToken];
 }
 
-void widenAccess(const RopeAccess& more, RopeAccess* access) {
+void widenAccess(const PassAccess& more, PassAccess* access) {
     const uint64_t begin = smaller(access->offset, more.offset);
     access->extent = larger(access->offset + access->extent, more.offset + more.extent) - begin;
     access->offset = begin;
@@ -180,7 +180,7 @@ void bindSide(bool source, FusedGroup* group) {
         bindings[role] = binding;
         if (!group->has(role)) continue;
         const FusedTensor& t = *group->tensors[role];
-        const RopeAccess access = sideAccess(*group, t, source);
+        const PassAccess access = sideAccess(*group, t, source);
         if (bound != nullptr && arePackedAlike(*bound, t, source) && shareBinding(group->access[binding], access)) {
             widenAccess(access, &group->access[binding]);
             continue;
@@ -207,13 +207,13 @@ uint32_t countBuffers(const FusedGroup& group) {
     const PositionBuffer found = findPositions(*group.fused, positionNeeds(group), group.first().d, group.isCached());
     const bool apart = group.fused->filled.cache.map_in_positions == 0;
     uint32_t count = (found.bytes != 0 ? 1u : 0u) + (apart && found.slot_map_bytes != 0 ? 1u : 0u);
-    for (const RopeAccess& access : group.access) count += access.extent != 0 ? 1u : 0u;
+    for (const PassAccess& access : group.access) count += access.extent != 0 ? 1u : 0u;
     forEachTensor(group, [&](const FusedTensor& t) { count += hasWeightsInBuffer(t.norm) ? 1u : 0u; });
     return count + (anyOf(group, [](const FusedTensor& t) { return t.takes(ROPE_STAGE_BIASES); }) ? 1u : 0u);
 }
 
 // The slot map goes into POSITIONS, so that is one buffer fewer only where POSITIONS is bound for something else.
-RopeResult checkBuffers(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
+RopeResult checkBuffers(const PlanPass& pass, const RopeLimits& limits, RopeReason* reason) {
     constexpr uint32_t kMapAndPositions = 1u << ROPE_BINDING_SLOT_MAP | 1u << ROPE_BINDING_POSITIONS;
     constexpr uint32_t kWeights = 1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS;
     const uint32_t bound = boundBindings(pass);
@@ -225,7 +225,7 @@ RopeResult checkBuffers(const RopePass& pass, const RopeLimits& limits, RopeReas
 
 bool exceedsBinding(const FusedGroup& group, const RopeLimits& limits) {
     if (!group.has(kK) || !group.has(kV) || group.to[kK] != group.to[kV] || !group.isCached()) return false;
-    const RopeAccess& access = group.access[group.to[kV]];
+    const PassAccess& access = group.access[group.to[kV]];
     return boundedProduct(access.extent, access.element_bytes) + limits.storage_alignment > limits.storage_range;
 }
 

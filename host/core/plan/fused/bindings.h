@@ -22,14 +22,14 @@ void bindTensors(FusedGroup* group);
 // Returns the storage buffers of a dispatch.
 uint32_t countBuffers(const FusedGroup& group);
 // Refuses more buffers than the device binds together, and says what makes them fewer.
-RopeResult checkBuffers(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
+RopeResult checkBuffers(const PlanPass& pass, const RopeLimits& limits, RopeReason* reason);
 // True if the caches of K and V lie in one buffer that no binding spans together.
 bool exceedsBinding(const FusedGroup& group, const RopeLimits& limits);
 
 // Sets the POSITIONS binding, for the positions that the given needs ask for. Positions, the slot map or page table,
 // and the count of tokens lie in one buffer, which is bound from its beginning; a slot map apart is bound so as well.
 void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
-                       RopePush* tokens, RopeFusedPush* push, RopePass* pass);
+                       RopePush* tokens, RopeFusedPush* push, PlanPass* pass);
 // Returns the positions that a dispatch reads.
 PositionNeeds positionNeeds(const FusedGroup& group);
 

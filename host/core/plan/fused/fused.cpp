@@ -20,7 +20,7 @@ bool readsParameters(const FusedTensor& t) {
 
 // Sets the source of cos and sin. A shader asks for no position if cos and sin lie in rows. A pass that does not turn
 // is told of rows for that reason.
-void setSource(const FusedGroup& group, RopePush* tokens, RopePass* pass) {
+void setSource(const FusedGroup& group, RopePush* tokens, PlanPass* pass) {
     const FusedTensor* turned = group.turned();
     setRotationConstants(turned != nullptr ? turned->d : group.first().d, group.variant, pass);
     pass->constants[ROPE_ID_ELEMENT_OUT] = shaderElement(group.first().d.element_out);
@@ -33,7 +33,7 @@ void setSource(const FusedGroup& group, RopePush* tokens, RopePass* pass) {
 }
 
 // Sets the constants and push words that tell the shader where a token goes in the cache.
-void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeFusedPush* push, RopePass* pass) {
+void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeFusedPush* push, PlanPass* pass) {
     uint32_t* constants = pass->constants;
     if (cache.kind == ROPE_CACHE_NONE) return;
     const bool pages = cacheKind(cache).map == SlotMap::kPages;
@@ -52,7 +52,7 @@ void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeF
 }
 
 // Sets how the pass is cut into threads.
-void setThreads(const FusedGroup& group, const RopeLimits& limits, RopePass* pass) {
+void setThreads(const FusedGroup& group, const RopeLimits& limits, PlanPass* pass) {
     const FusedTensor* turned = group.turned();
     uint32_t* constants = pass->constants;
     const uint32_t pairs = turned != nullptr ? turned->d.rotation.rotary_dim / 2 : 0;
@@ -67,7 +67,7 @@ void setThreads(const FusedGroup& group, const RopeLimits& limits, RopePass* pas
 }
 
 // Binds the uniform buffer and sets the constants of the scale of queries.
-void setParameters(const FusedGroup& group, RopePass* pass) {
+void setParameters(const FusedGroup& group, PlanPass* pass) {
     const RopeQueryScale& scale = group.fused->filled.query_scale;
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_PARAMETERS] = 1;
@@ -83,7 +83,7 @@ void setParameters(const FusedGroup& group, RopePass* pass) {
 }
 
 // Sets which tensors are read where they are written, and which have buffers of their own.
-void setBuffers(const FusedGroup& group, RopePass* pass) {
+void setBuffers(const FusedGroup& group, PlanPass* pass) {
     uint32_t in_place = 0, apart = 0;
     for (const FusedRole role : kFusedRoles) {
         if (!group.has(role)) continue;
@@ -115,7 +115,7 @@ uint32_t stagesOf(const FusedGroup& group) {
 RopeResult addGroup(const FusedGroup& group, Planner* planner) {
     const RopeRotateDescription& d = group.first().d;
     const bool odd = storedBytes(group) == 2;
-    RopePass* pass = planner->addPass(odd ? rope_shader_fused_odd : rope_shader_fused_wide, d.batch, d.tokens, 1);
+    PlanPass* pass = planner->addPass(odd ? rope_shader_fused_odd : rope_shader_fused_wide, d.batch, d.tokens, 1);
     memcpy(pass->access, group.access, sizeof pass->access);
     pass->address_unit = addressUnit(group.variant);
     pass->facts.stages = stagesOf(group);
@@ -146,7 +146,7 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     if (cached == nullptr && (turned == nullptr || !canBeOutside(turned->d))) return;
     const FusedTensor& t = turned != nullptr ? *turned : *cached;
     const RopeSource source = turned != nullptr ? t.d.rotation.source : ROPE_SOURCE_ROWS;
-    RopePass* pass = addCounter(t.d.batch, t.d.tokens, source, planner);
+    PlanPass* pass = addCounter(t.d.batch, t.d.tokens, source, planner);
     RopePush tokens = {};
     RopeFusedPush push = {};
     PositionNeeds needs = positionNeeds(fused, t);

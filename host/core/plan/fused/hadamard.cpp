@@ -85,7 +85,7 @@ uint32_t hadamardWords(const FusedTensor& t) {
     return t.takes(ROPE_STAGE_HADAMARD) ? t.d.head_dim + (t.d.head_dim + 31) / 32 : 0;
 }
 
-void setHadamard(const FusedGroup& group, RopePass* pass) {
+void setHadamard(const FusedGroup& group, PlanPass* pass) {
     bool side_by_side = group.variant.lane_pairs == 4;
     forEachTensor(group, [&](const FusedTensor& t) {
         if (t.takes(ROPE_STAGE_HADAMARD)) side_by_side = side_by_side && liesSideBySide(group, t);

@@ -16,6 +16,6 @@ bool canTransformTogether(const FusedTensor& a, const FusedTensor& b);
 // Returns the words of shared memory that a head takes.
 uint32_t hadamardWords(const FusedTensor& t);
 // Sets how the lanes of a dispatch hold its blocks.
-void setHadamard(const FusedGroup& group, RopePass* pass);
+void setHadamard(const FusedGroup& group, PlanPass* pass);
 
 } // namespace rope

@@ -179,7 +179,7 @@ void setNorm(const FusedTensor& t, uint32_t uniform_at, uint32_t* fields) {
 }
 
 // Binds weights that lie in a buffer of their own.
-void bindWeights(const FusedTensor& t, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass) {
+void bindWeights(const FusedTensor& t, const RopeLimits& limits, RopeFusedPush* push, PlanPass* pass) {
     const RopeNorm& norm = t.norm;
     const uint32_t side = t.role == kQ ? 0 : 1, bytes = ropeElementBytes(norm.weights_element);
     uint32_t* fields = record(pass->constants, t.role);
@@ -203,7 +203,7 @@ static_assert(ROPE_BINDING_K_WEIGHTS == ROPE_BINDING_Q_WEIGHTS + 1 && ROPE_SLOT_
 
 // V does not rotate, so its norm runs in the same stage as Q's or K's.
 void setNorms(const FusedGroup& group, const ParameterLayout& parameters, const RopeLimits& limits, RopeFusedPush* push,
-              RopePass* pass) {
+              PlanPass* pass) {
     uint64_t places = 0;
     uint32_t common = 0;
     forEachTensor(group, [&](const FusedTensor& t) {

@@ -14,6 +14,6 @@ RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const R
 bool canNormTogether(const FusedTensor& a, const FusedTensor& b);
 // Sets the fields of the norms, and binds their weights.
 void setNorms(const FusedGroup& group, const ParameterLayout& parameters, const RopeLimits& limits, RopeFusedPush* push,
-              RopePass* pass);
+              PlanPass* pass);
 
 } // namespace rope

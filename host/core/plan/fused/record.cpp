@@ -44,9 +44,9 @@ void setLengths(const FusedGroup& group, const FusedTensor& t, uint32_t unit, Ro
 }
 
 // Sets where a tensor lies: its fields, its push words, and what the parts of the pass begin by.
-void setPlaces(const FusedGroup& group, const FusedTensor& t, RopeFusedPush* push, RopePass* pass) {
+void setPlaces(const FusedGroup& group, const FusedTensor& t, RopeFusedPush* push, PlanPass* pass) {
     uint32_t* fields = record(pass->constants, t.role);
-    RopePassFacts& facts = pass->facts;
+    PassFacts& facts = pass->facts;
     const uint32_t unit = pass->address_unit;
     const GrownStrides to = destinationStrides(t, *group.fused, unit);
     const GrownStrides from = t.d.out_of_place != 0 ? sourceStrides(t, unit) : to;
@@ -80,7 +80,7 @@ void setPlaces(const FusedGroup& group, const FusedTensor& t, RopeFusedPush* pus
 }
 
 void setTensor(const FusedGroup& group, const FusedTensor& t, const ParameterLayout& parameters, RopeFusedPush* push,
-               RopePass* pass) {
+               PlanPass* pass) {
     uint32_t* fields = record(pass->constants, t.role);
     const TensorLanes& lanes = group.lanes[t.role];
     fields[field::heads] = t.heads;
@@ -95,7 +95,7 @@ void setTensor(const FusedGroup& group, const FusedTensor& t, const ParameterLay
 // Copies fields that a tensor does not read from a tensor that reads them. Where all tensors have one value, compilers
 // choose nothing.
 void copyUnread(const FusedGroup& group, uint32_t first, uint32_t count, bool (*reads)(const FusedTensor&),
-                RopePass* pass) {
+                PlanPass* pass) {
     const FusedTensor* from = nullptr;
     for (const FusedTensor* t : group.tensors)
         if (t != nullptr && reads(*t) && (from == nullptr || t->role == kK)) from = t; // K's, if it reads them
@@ -108,7 +108,7 @@ void copyUnread(const FusedGroup& group, uint32_t first, uint32_t count, bool (*
 }
 
 // Gives a tensor that the dispatch does not take the fields of another tensor.
-void fillAbsent(const FusedGroup& group, RopePass* pass) {
+void fillAbsent(const FusedGroup& group, PlanPass* pass) {
     const FusedRole like = group.has(kK) ? kK : group.has(kV) ? kV : kQ;
     for (const FusedRole role : kFusedRoles) {
         if (group.has(role)) continue;
@@ -120,7 +120,7 @@ void fillAbsent(const FusedGroup& group, RopePass* pass) {
 
 } // namespace
 
-void setRecords(const FusedGroup& group, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass) {
+void setRecords(const FusedGroup& group, const RopeLimits& limits, RopeFusedPush* push, PlanPass* pass) {
     const ParameterLayout parameters = parameterLayout(*group.fused);
     forEachTensor(group, [&](const FusedTensor& t) { setLengths(group, t, pass->address_unit, push); });
     forEachTensor(group, [&](const FusedTensor& t) { setTensor(group, t, parameters, push, pass); });

@@ -20,6 +20,6 @@ inline uint32_t* record(uint32_t* constants, uint32_t role) { return constants +
 inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 
 // Fills in the records of a dispatch, and the push words of its tensors.
-void setRecords(const FusedGroup& group, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass);
+void setRecords(const FusedGroup& group, const RopeLimits& limits, RopeFusedPush* push, PlanPass* pass);
 
 } // namespace rope

@@ -104,8 +104,8 @@ TEST(PlanAdd, SharesNoMoreThanTheDeviceHolds) {
         const RopeAddDescription d = sinusoids(1024, ROPE_ELEMENT_F32, 2);
         RopePlan plan;
         ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_SHARES], bytes == 2048);
-        EXPECT_EQ(plan.passes[0].group[1], bytes == 2048 ? 2u : 1u);
+        EXPECT_EQ(rope::passAt(plan, 0).constants[ROPE_ID_SHARES], bytes == 2048);
+        EXPECT_EQ(rope::passAt(plan, 0).group[1], bytes == 2048 ? 2u : 1u);
     }
 }
 
@@ -150,7 +150,7 @@ TEST(PlanAdd, TakesOnePipelineForAllTokens) {
 // Rows of 16-bit elements are read as wide as the embedding, where they lie so.
 TEST(PlanAdd, ReadsRowsSixteenBytesAtATime) {
     RopeAddDescription d = bert();
-    const auto reading = [&d] { return planOf(d).passes[0].constants[ROPE_ID_ROWS]; };
+    const auto reading = [&d] { return rope::passAt(planOf(d), 0).constants[ROPE_ID_ROWS]; };
     EXPECT_EQ(reading(), ROPE_ROWS_BY_FOUR);
     d.element = d.rows.element = ROPE_ELEMENT_F16;
     EXPECT_EQ(reading(), ROPE_ROWS_BY_EIGHT);

@@ -70,7 +70,7 @@ TEST(PlanCaches, EveryPlaceOfTheLargestBindingTakes32Bits) {
         ropeGetDispatch(&plan, 0, &dispatch);
         const uint64_t slot = dispatch.constants[ROPE_ID_RECORD_K + rope::field::to_token];
         EXPECT_LE((d.cache.slots - 1) * slot, UINT32_MAX);
-        const uint64_t unit = format.block_elements != 1 ? format.block_elements : plan.passes[0].address_unit;
+        const uint64_t unit = format.block_elements != 1 ? format.block_elements : rope::passAt(plan, 0).address_unit;
         EXPECT_EQ(rope::elementBytes(format.element, slot * unit), slot_bytes);
     }
 }
@@ -79,7 +79,7 @@ TEST(PlanCaches, ASequencesCacheIsBoundWithItsSequence) {
     RopeFusedDescription d = large(ROPE_CACHE_RING, 1 << 15);
     d.batch = 5;
     const RopePlan batches = planOf(d);
-    EXPECT_EQ(batches.passes[0].step[rope::kBatch], 2u);
+    EXPECT_EQ(rope::passAt(batches, 0).step[rope::kBatch], 2u);
     EXPECT_EQ(ropeDispatchCount(&batches), 3u);
     d.batch = 1;
     d.positions.kind = ROPE_POSITIONS_PACKED;

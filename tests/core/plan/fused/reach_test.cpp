@@ -21,7 +21,7 @@ namespace {
 
 // A dispatch, the pass that it is of, and its words.
 struct Last {
-    const RopePass& pass;
+    const rope::PlanPass& pass;
     const RopeDispatch& dispatch;
     bool is_first; // of its pass
     rope::RopeFusedPush push;
@@ -326,8 +326,8 @@ void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences
 }
 
 // Checks one dispatch, and marks the tensors that it takes.
-void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const RopeDispatch& dispatch, bool is_first,
-                   uint32_t* taken) {
+void checkDispatch(const rope::ResolvedFused& fused, const rope::PlanPass& pass, const RopeDispatch& dispatch,
+                   bool is_first, uint32_t* taken) {
     Last l = {pass, dispatch, is_first, {}};
     std::memcpy(&l.push, dispatch.push, sizeof l.push);
     const rope::RopePush tokens = reach::tokenWords(dispatch);
@@ -366,7 +366,7 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
             RopeDispatch dispatch;
             ropeGetDispatch(&plan, first + (i < 50 ? i : count - 1 - (i - 50) % count), &dispatch);
             checkBindings(plan, dispatch, limits);
-            checkDispatch(fused, plan.passes[pass], dispatch, i == 0, &taken);
+            checkDispatch(fused, rope::passAt(plan, pass), dispatch, i == 0, &taken);
         }
         first += count;
     }
