@@ -34,7 +34,7 @@ rows() {
     mutation angles_beyond_shared_memory host/core/plan/tuning.cpp 'Tuning$|^Plan$|^Groups' \
         'angle_bytes <= limits.shared_bytes;' 'angle_bytes <= 2 * limits.shared_bytes;'
     mutation bucket_refused host/core/plan/encodings/bias_resolve.cpp 'PlanBias|Buckets|^Bias' \
-        'if (g.max_distance > b.exact &&' 'if (g.max_distance > b.exact + 1 &&'
+        '(g->max_distance <= exact ||' '(g->max_distance <= exact + 1 ||'
     mutation overlap_of_tables host/core/plan/fused/cache.cpp 'HostFused|PlanFused$' \
         'isInRegion(b.begin, a) || isInRegion(b.end - 1, a)' 'isInRegion(b.begin, a) || isInRegion(b.end, a)'
     mutation leak_after_failure host/core/record/context.cpp 'Faults|Context' \

@@ -13,16 +13,14 @@ uint32_t axisCount(const RopeFrequencies& frequencies) {
 }
 
 RopeResult checkAxes(const RopeFrequencies& frequencies, RopeReason* reason) {
-    const uint32_t axes = axisCount(frequencies);
-    if (axes > ROPE_MAX_AXES) {
-        return refuse(reason, ROPE_ERROR_INVALID, "frequencies.axes names axis %u; there are at most %u, from 0 to %u",
-                      axes - 1, ROPE_MAX_AXES, ROPE_MAX_AXES - 1);
-    }
-    if (axes > 1 && frequencies.count > ROPE_MAX_AXIS_PAIRS) {
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "frequencies.axes of %u pairs; with several axes at most %u turn",
-                      frequencies.count, ROPE_MAX_AXIS_PAIRS);
-    }
-    return ROPE_SUCCESS;
+    const uint32_t axes = axisCount(frequencies), pairs = frequencies.count;
+    const Refusal refusals[] = {
+        invalid(axes > ROPE_MAX_AXES, "frequencies.axes names axis %u; there are at most %u, from 0 to %u", axes - 1,
+                ROPE_MAX_AXES, ROPE_MAX_AXES - 1),
+        tooLarge(axes > 1 && pairs > ROPE_MAX_AXIS_PAIRS,
+                 "frequencies.axes of %u pairs; with several axes at most %u turn", pairs, ROPE_MAX_AXIS_PAIRS),
+    };
+    return refuseByFirst(refusals, reason);
 }
 
 void setAxes(const RopeFrequencies& frequencies, PlanPass* pass) {

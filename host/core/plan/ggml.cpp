@@ -43,25 +43,23 @@ RopeLayout layoutOf(const RopeGgmlTensor& t) {
 
 // ---- Refusals
 
-// Refuses a byte count that is no multiple of the element, or 0: a stride of 0 would mean packed.
-RopeResult refuseBytes(const char* tensor, const char* member, uint64_t found, uint32_t bytes, RopeReason* reason) {
-    return refuse(reason, ROPE_ERROR_INVALID, "%s.%s is %" PRIu64 " with elements of %u bytes; it must be a multiple",
-                  tensor, member, found, bytes);
-}
-
 RopeResult checkStrides(const char* name, const RopeGgmlTensor& t, uint32_t bytes, RopeReason* reason) {
-    static const char* const kMembers[] = {"nb[0]", "nb[1]", "nb[2]", "nb[3]"};
-    for (int i = 0; i < 4; ++i) {
-        if (t.ne[i] < 1 || t.ne[i] > INT32_MAX) {
-            return refuse(reason, ROPE_ERROR_INVALID, "%s.ne[%d] is %" PRId64 "; it must be from 1 to 2^31 - 1", name,
-                          i, t.ne[i]);
-        }
-        if (t.nb[i] == 0 || t.nb[i] % bytes != 0) return refuseBytes(name, kMembers[i], t.nb[i], bytes, reason);
+    RopeResult result = ROPE_SUCCESS;
+    for (int i = 0; i < 4 && result == ROPE_SUCCESS; ++i) {
+        const Refusal refusals[] = {
+            invalid(t.ne[i] < 1 || t.ne[i] > INT32_MAX, "%s.ne[%d] is %i; it must be from 1 to 2^31 - 1", i, t.ne[i]),
+            // A stride of 0 would mean packed.
+            invalid(t.nb[i] == 0 || t.nb[i] % bytes != 0,
+                    "%s.nb[%d] is %u with elements of %u bytes; it must be a multiple", i, t.nb[i], bytes),
+        };
+        result = refuseByFirst(refusals, reason, name);
     }
-    if (t.offset % bytes != 0) return refuseBytes(name, "offset", t.offset, bytes, reason);
-    if (t.nb[0] == bytes) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "%s.nb[0] is %" PRIu64 "; it must be the bytes of an element, %u", name,
-                  t.nb[0], bytes);
+    const Refusal refusals[] = {
+        invalid(t.offset % bytes != 0, "%s.offset is %u with elements of %u bytes; it must be a multiple", t.offset,
+                bytes),
+        invalid(t.nb[0] != bytes, "%s.nb[0] is %u; it must be the bytes of an element, %u", t.nb[0], bytes),
+    };
+    return result != ROPE_SUCCESS ? result : refuseByFirst(refusals, reason, name);
 }
 
 RopeResult checkFloats(const char* name, const RopeGgmlTensor& t, RopeReason* reason) {
@@ -79,11 +77,13 @@ RopeResult checkElements(const RopeGgmlNode& n, const char* name, const RopeGgml
 }
 
 RopeResult checkIntegers(const char* name, const RopeGgmlTensor& t, bool wide, RopeReason* reason) {
-    if (t.type == kInt32 || (wide && t.type == kInt64)) return checkStrides(name, t, t.type == kInt32 ? 4 : 8, reason);
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  wide ? "%s.type is %u; it must be ggml's I32 (26) or I64 (27)"
-                       : "%s.type is %u; it must be ggml's I32 (26)",
-                  name, t.type);
+    const Refusal refusals[] = {
+        invalid(wide && t.type != kInt32 && t.type != kInt64, "%s.type is %u; it must be ggml's I32 (26) or I64 (27)",
+                t.type),
+        invalid(!wide && t.type != kInt32, "%s.type is %u; it must be ggml's I32 (26)", t.type),
+    };
+    const RopeResult result = refuseByFirst(refusals, reason, name);
+    return result != ROPE_SUCCESS ? result : checkStrides(name, t, t.type == kInt32 ? 4 : 8, reason);
 }
 
 RopeResult refuseShape(const char* name, const RopeGgmlTensor& t, const char* right, RopeReason* reason) {

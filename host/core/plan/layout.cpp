@@ -4,23 +4,19 @@
 namespace rope {
 namespace {
 
-constexpr uint64_t kMaxStride = 1ull << 33;        // kMaxCount strides stay within 64 bits
 constexpr uint64_t kMaxElements = UINT64_MAX / 64; // the bytes of so many elements stay within 64 bits
 
-// Sorts strides from the smallest up. The span of one entry of a stride is then known from the strides before it.
-void sortStrides(NamedStride* strides, uint32_t count) {
-    for (uint32_t i = 0; i < count; ++i) {
-        for (uint32_t j = i + 1; j < count; ++j) {
-            if (*strides[j].stride < *strides[i].stride) {
-                const NamedStride swapped = strides[i];
+} // namespace
+
+void sortStrides(StrideCount* strides, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t j = i + 1; j < count; ++j)
+            if (strides[j].stride < strides[i].stride) {
+                const StrideCount swapped = strides[i];
                 strides[i] = strides[j];
                 strides[j] = swapped;
             }
-        }
-    }
 }
-
-} // namespace
 
 RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason) {
     if (offset <= kMaxElements) return ROPE_SUCCESS;
@@ -35,26 +31,24 @@ RopeResult checkElementCount(const char* name, const char* what, uint64_t elemen
                   what, static_cast<unsigned long long>(elements));
 }
 
-RopeResult resolveStrides(const char* name, NamedStride* strides, uint32_t count, bool written, uint64_t* span,
+RopeResult resolveStrides(const char* name, StrideCount* strides, uint32_t count, bool written, uint64_t* span,
                           RopeReason* reason) {
-    for (uint32_t i = 0; i < count; ++i)
-        if (strides[i].count == 1) *strides[i].stride = 0;
+    for (StrideCount* s = strides; s != strides + count; ++s)
+        if (s->count == 1) *s->place = s->stride = 0;
     sortStrides(strides, count);
-    for (uint32_t i = 0; i < count; ++i) {
-        const NamedStride& entry = strides[i];
-        const uint64_t stride = *entry.stride;
-        if (entry.count == 1) continue;
-        if (stride == 0 || (written && stride < *span)) {
+    for (const StrideCount* s = strides; s != strides + count; ++s) {
+        if (s->count == 1) continue;
+        if (s->stride == 0 || (written && s->stride < *span)) {
             return refuse(reason, ROPE_ERROR_INVALID,
-                          "%s.%s_stride is %llu and lets elements overlap; it must be at least %llu", name, entry.name,
-                          static_cast<unsigned long long>(stride), static_cast<unsigned long long>(*span));
+                          "%s.%s_stride is %llu and lets elements overlap; it must be at least %llu", name, s->name,
+                          static_cast<unsigned long long>(s->stride), static_cast<unsigned long long>(*span));
         }
-        if (stride > (kMaxElements - *span) / entry.count) {
+        if (s->stride > (kMaxElements - *span) / s->count) {
             return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                          "%s.%s_stride is %llu; the tensor has more bytes than 64 bits count", name, entry.name,
-                          static_cast<unsigned long long>(stride));
+                          "%s.%s_stride is %llu; the tensor has more bytes than 64 bits count", name, s->name,
+                          static_cast<unsigned long long>(s->stride));
         }
-        *span += stride * (entry.count - 1);
+        *span += s->stride * (s->count - 1);
     }
     return ROPE_SUCCESS;
 }
@@ -68,9 +62,9 @@ RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint3
         if (result != ROPE_SUCCESS) return result;
         layout->batch_stride = d.tokens * layout->token_stride;
     }
-    NamedStride strides[3] = {{&layout->batch_stride, d.batch, "batch"},
-                              {&layout->token_stride, d.tokens, "token"},
-                              {&layout->head_stride, heads, "head"}};
+    StrideCount strides[3] = {{layout->batch_stride, d.batch, &layout->batch_stride, "batch"},
+                              {layout->token_stride, d.tokens, &layout->token_stride, "token"},
+                              {layout->head_stride, heads, &layout->head_stride, "head"}};
     uint64_t span = d.head_dim;
     const RopeResult result = resolveStrides(name, strides, 3, written, &span, reason);
     return result != ROPE_SUCCESS ? result : checkOffset(name, layout->offset, reason);

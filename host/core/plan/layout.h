@@ -5,18 +5,21 @@
 
 namespace rope {
 
-constexpr uint32_t kMaxCount = 1u << 30; // the largest count that shaders take in 32 bits
+constexpr uint32_t kMaxCount = 1u << 30;    // the largest count that shaders take in 32 bits
+constexpr uint64_t kMaxStride = 1ull << 33; // kMaxCount strides stay within 64 bits
 
-// A stride, how many entries it separates, and its name in a refusal: "batch" and so on.
-struct NamedStride {
-    uint64_t* stride;
-    uint32_t count;
-    const char* name;
+// A stride, how many entries it separates, and, to be filled in and refused, its place and its name: "batch" and so on.
+struct StrideCount {
+    uint64_t stride, count;
+    uint64_t* place = nullptr;
+    const char* name = "";
 };
+// Sorts strides from the smallest up. The span of one entry of a stride is then known from the strides before it.
+void sortStrides(StrideCount* strides, uint32_t count);
 // Clears the strides of a single entry, and refuses strides that overlap or cannot be counted. *span grows from the
 // elements of one entry to all elements from the first to the last. A tensor that is written may not overlap itself. A
 // tensor that is read may overlap itself, but not by a stride of 0.
-RopeResult resolveStrides(const char* name, NamedStride* strides, uint32_t count, bool written, uint64_t* span,
+RopeResult resolveStrides(const char* name, StrideCount* strides, uint32_t count, bool written, uint64_t* span,
                           RopeReason* reason);
 // Refuses `count` parts of so many elements whose bytes 64 bits cannot count. `what` names a part: "token" and so on.
 RopeResult checkElementCount(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason);

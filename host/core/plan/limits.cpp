@@ -24,18 +24,17 @@ void fillLimits(RopeLimits* limits) {
 
 RopeResult checkLimits(const RopeLimits& limits, RopeReason* reason) {
     const uint32_t storage = limits.storage_alignment, uniform = limits.uniform_alignment;
-    if (((storage & (storage - 1)) | (uniform & (uniform - 1))) != 0 || storage > kMostAlignment) {
-        return refuse(
-            reason, ROPE_ERROR_INVALID,
+    const Refusal refusals[] = {
+        invalid(
+            ((storage & (storage - 1)) | (uniform & (uniform - 1))) != 0 || storage > kMostAlignment,
             "limits.storage_alignment is %u and uniform_alignment %u; each must be a power of two, and the first at "
             "most %u",
-            storage, uniform, kMostAlignment);
-    }
-    if (limits.storage_range == 0 || limits.group_count[0] == 0 || limits.group_count[1] == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "limits.%s is 0; ropeLimitsFromDevice fills it in",
-                      limits.storage_range == 0 ? "storage_range" : "group_count");
-    }
-    return ROPE_SUCCESS;
+            storage, uniform, kMostAlignment),
+        invalid(limits.storage_range == 0, "limits.storage_range is 0; ropeLimitsFromDevice fills it in"),
+        invalid(limits.group_count[0] == 0 || limits.group_count[1] == 0,
+                "limits.group_count is 0; ropeLimitsFromDevice fills it in"),
+    };
+    return refuseByFirst(refusals, reason);
 }
 
 } // namespace rope
@@ -44,17 +43,7 @@ using namespace rope;
 
 void ropeMinimumLimits(RopeLimits* limits) {
     if (limits == nullptr) return;
-    limits->storage_range = 1u << 27;
-    limits->storage_alignment = 256;
-    limits->group_count[0] = 65535;
-    limits->group_count[1] = 65535;
-    limits->group_size = 128;
-    limits->enabled = 0;
-    limits->storage_buffers = 4;
-    limits->uniform_range = 16384;
-    limits->shared_bytes = 16384;
-    limits->threads = kGpuThreads;
-    limits->uniform_alignment = 256;
+    *limits = {1u << 27, 256, {65535, 65535}, 128, 0, 4, 16384, 16384, kGpuThreads, 256};
 }
 
 void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits) {
@@ -108,41 +97,25 @@ uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t a
 }
 
 const char* ropeResultName(RopeResult result) {
-    switch (result) {
-    case ROPE_SUCCESS:
-        return "ROPE_SUCCESS";
-    case ROPE_ERROR_INVALID:
-        return "ROPE_ERROR_INVALID";
-    case ROPE_ERROR_TOO_LARGE:
-        return "ROPE_ERROR_TOO_LARGE";
-    case ROPE_ERROR_NOT_PREPARED:
-        return "ROPE_ERROR_NOT_PREPARED";
-    case ROPE_ERROR_MISSING_BUFFER:
-        return "ROPE_ERROR_MISSING_BUFFER";
-    case ROPE_ERROR_MISSING_SETS:
-        return "ROPE_ERROR_MISSING_SETS";
-    case ROPE_ERROR_OTHER_VERSION:
-        return "ROPE_ERROR_OTHER_VERSION";
-    case ROPE_ERROR_OTHER_LIMITS:
-        return "ROPE_ERROR_OTHER_LIMITS";
-    case ROPE_ERROR_MISALIGNED:
-        return "ROPE_ERROR_MISALIGNED";
-    case ROPE_ERROR_OVERLAP:
-        return "ROPE_ERROR_OVERLAP";
-    }
-    return "unknown RopeResult";
+    static const char* const kNames[] = {"ROPE_SUCCESS",
+                                         "ROPE_ERROR_INVALID",
+                                         "ROPE_ERROR_TOO_LARGE",
+                                         "ROPE_ERROR_NOT_PREPARED",
+                                         "ROPE_ERROR_MISSING_BUFFER",
+                                         "ROPE_ERROR_MISSING_SETS",
+                                         "ROPE_ERROR_OTHER_VERSION",
+                                         "ROPE_ERROR_OTHER_LIMITS",
+                                         "ROPE_ERROR_MISALIGNED",
+                                         "ROPE_ERROR_OVERLAP"};
+    static_assert(sizeof kNames / sizeof kNames[0] == 1 - ROPE_ERROR_OVERLAP);
+    return result <= 0 && result >= ROPE_ERROR_OVERLAP ? kNames[-result] : "unknown RopeResult";
 }
 
-// The names are one string: a table of pointers would be relocated, which takes half a kilobyte.
 const char* ropeSlotName(RopeSlot slot) {
-    static const char kNames[] =
-        "positions\0frequencies\0rows\0q\0k\0q_out\0k_out\0counter\0v\0v_out\0parameters\0x\0x_out\0factors\0"
-        "frequencies_out\0slot_map\0q_weights\0k_weights\0biases";
-    if (slot < 0 || slot >= ROPE_SLOT_COUNT) return "unknown slot";
-    const char* name = kNames;
-    for (int i = 0; i < slot; ++i) {
-        while (*name++ != 0) {
-        }
-    }
-    return name;
+    static const char* const kNames[] = {"positions",  "frequencies", "rows",      "q",       "k",
+                                         "q_out",      "k_out",       "counter",   "v",       "v_out",
+                                         "parameters", "x",           "x_out",     "factors", "frequencies_out",
+                                         "slot_map",   "q_weights",   "k_weights", "biases"};
+    static_assert(sizeof kNames / sizeof kNames[0] == ROPE_SLOT_COUNT);
+    return slot >= 0 && slot < ROPE_SLOT_COUNT ? kNames[slot] : "unknown slot";
 }

@@ -24,14 +24,7 @@ inline constexpr PairingFormat kPairings[] = {
 constexpr uint32_t kPairingCount = sizeof kPairings / sizeof kPairings[0];
 constexpr RopePairing kLastPairing = static_cast<RopePairing>(kPairingCount - 1);
 
-constexpr uint32_t pairingsInChunks() {
-    uint32_t bits = 0;
-    for (const PairingFormat& format : kPairings) bits |= uint32_t{format.in_chunks} << format.pairing;
-    return bits;
-}
-constexpr uint32_t kPairingsInChunks = pairingsInChunks(); // a bit for each pairing: small hosts then hold no table
-
-constexpr bool liesInChunks(RopePairing pairing) { return (kPairingsInChunks >> pairing & 1) != 0; }
+constexpr bool liesInChunks(RopePairing pairing) { return kPairings[pairing].in_chunks; }
 
 // Returns the pairs of a chunk, as index.h takes them. 0 means all pairs of the rotary part.
 constexpr uint32_t chunkPairs(RopePairing pairing, uint32_t chunk_dim, uint32_t rotary_dim) {

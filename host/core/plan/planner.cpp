@@ -123,6 +123,20 @@ const char* adviseSmaller(uint32_t binding, const PlanPass& pass) {
     return binding == ROPE_BINDING_UNIFORM ? "give fewer values" : "use smaller offsets or strides";
 }
 
+// Refuses a pass that takes more storage buffers than the device binds together, and says what makes them fewer. The
+// slot map goes into POSITIONS, so that is one buffer fewer only where POSITIONS is bound for something else.
+RopeResult checkStorageBuffers(const PlanPass& pass, const RopeLimits& limits, RopeReason* reason) {
+    constexpr uint32_t kMapAndPositions = 1u << ROPE_BINDING_SLOT_MAP | 1u << ROPE_BINDING_POSITIONS;
+    constexpr uint32_t kWeights = 1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS;
+    const uint32_t bound = boundBindings(pass), count = countStorageBuffers(pass);
+    const char* advice = (bound & kMapAndPositions) == kMapAndPositions ? "set cache.map_in_positions to 1"
+                         : (bound & kWeights) != 0                      ? "set weights of its norms to arrays"
+                                                                        : "ropeLimitsFromDevice fills it in";
+    if (count <= limits.storage_buffers) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "%s takes %u storage buffers, and limits.storage_buffers is %u; %s",
+                  pass.shader->name, count, limits.storage_buffers, advice);
+}
+
 // Refuses a pass with a binding that no split moves and that spans more than the device allows.
 RopeResult checkWholeBindings(const PlanPass& pass, const RopeLimits& limits, RopeReason* reason) {
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
@@ -147,13 +161,6 @@ uint32_t countStorageBuffers(const PlanPass& pass) {
     uint32_t count = 0;
     for (uint32_t bound = boundBindings(pass) & ~(1u << ROPE_BINDING_UNIFORM); bound != 0; bound &= bound - 1) ++count;
     return count;
-}
-
-RopeResult checkStorageBuffers(const PlanPass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason) {
-    const uint32_t count = countStorageBuffers(pass);
-    if (count <= limits.storage_buffers) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "%s takes %u storage buffers, and limits.storage_buffers is %u; %s",
-                  pass.shader->name, count, limits.storage_buffers, advice);
 }
 
 RopeResult checkArguments(const void* description, RopePlan* plan) {
@@ -233,7 +240,7 @@ RopeResult Planner::finish() {
     uint64_t dispatches = 0;
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         PlanPass* pass = &passAt(*plan_, i);
-        result = checkStorageBuffers(*pass, limits_, "ropeLimitsFromDevice fills it in", reason());
+        result = checkStorageBuffers(*pass, limits_, reason());
         if (result == ROPE_SUCCESS) result = checkWholeBindings(*pass, limits_, reason());
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;

@@ -15,8 +15,6 @@ RopeResult checkArguments(const void* description, RopePlan* plan);
 constexpr uint32_t kMaxGroupsZ = 65535; // what every device has
 
 uint32_t countStorageBuffers(const PlanPass& pass);
-// Refuses a pass that takes more storage buffers than the device binds together. `advice` ends the sentence.
-RopeResult checkStorageBuffers(const PlanPass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason);
 
 class Planner {
   public:
@@ -38,5 +36,18 @@ class Planner {
     RopeLimits limits_;
     RopePlan* plan_;
 };
+
+// Plans a description: resolves it, adds its passes, and finishes the plan or refuses.
+template <typename Resolved, typename Description>
+RopeResult planDescription(const Description* description, const RopeLimits* limits, RopePlan* plan,
+                           RopeResult (*resolve)(const Description&, Resolved*, RopeReason*),
+                           RopeResult (*addPasses)(const Resolved&, Planner*)) {
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    Planner planner(limits, plan);
+    Resolved resolved;
+    RopeResult result = resolve(*description, &resolved, planner.reason());
+    if (result == ROPE_SUCCESS) result = addPasses(resolved, &planner);
+    return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
+}
 
 } // namespace rope

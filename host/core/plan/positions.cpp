@@ -17,23 +17,17 @@ RopeResult checkPositionKind(const RopePositions& p, uint32_t batch, uint32_t se
     const Choice choices[] = {{"positions.kind", p.kind, ROPE_POSITIONS_PACKED_STARTS},
                               {"positions.element", p.element, ROPE_POSITION_FIXED64}};
     const RopeResult result = checkChoices(choices, 2, reason);
-    if (result != ROPE_SUCCESS) return result;
-    if (p.kind == ROPE_POSITIONS_COUNTED && sets > 1) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "frequencies.sets is %u, and counted positions read no buffer that names one; use one set a plan",
-                      sets);
-    }
-    if (!isPacked(p)) return ROPE_SUCCESS;
-    if (batch != 1 || p.sequences == 0 || p.sequences > kMaxCount) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "packed positions with batch %u and %u sequences; batch must be 1, positions.sequences 1 to %u",
-                      batch, p.sequences, kMaxCount);
-    }
-    if (p.element > ROPE_POSITION_INT64) {
-        return refuse(reason, ROPE_ERROR_INVALID, "positions.element is %d; cumulative lengths are INT32 or INT64",
-                      static_cast<int>(p.element));
-    }
-    return ROPE_SUCCESS;
+    const Refusal refusals[] = {
+        invalid(p.kind == ROPE_POSITIONS_COUNTED && sets > 1,
+                "frequencies.sets is %u, and counted positions read no buffer that names one; use one set a plan",
+                sets),
+        invalid(isPacked(p) && (batch != 1 || p.sequences == 0 || p.sequences > kMaxCount),
+                "packed positions with batch %u and %u sequences; batch must be 1, positions.sequences 1 to %u", batch,
+                p.sequences, kMaxCount),
+        invalid(isPacked(p) && p.element > ROPE_POSITION_INT64,
+                "positions.element is %d; cumulative lengths are INT32 or INT64", p.element),
+    };
+    return result != ROPE_SUCCESS ? result : refuseByFirst(refusals, reason);
 }
 
 } // namespace
@@ -100,8 +94,8 @@ PassAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequen
 }
 
 void setPositions(const RopePositions& p, const RopeFrequencies& frequencies, RopePush* push, PlanPass* pass) {
-    pass->constants[ROPE_ID_POSITIONS] = shaderPositions(p.kind);
-    pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderPositionElement(p.element);
+    pass->constants[ROPE_ID_POSITIONS] = shaderNumber(p.kind);
+    pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderNumber(p.element);
     pass->constants[ROPE_ID_SETS] = frequencies.sets > 1 ? frequencies.sets : 0;
     pass->sequences = isPacked(p) ? p.sequences : 0;
     pass->joinable = p.kind == ROPE_POSITIONS_PER_TOKEN;

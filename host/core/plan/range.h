@@ -18,4 +18,17 @@ struct TokenPlanner {
 // of one way of cutting may change their pipelines, but never go back to those that fewer had.
 RopeResult planRange(const TokenPlanner& planner, uint32_t least, uint32_t most, RopePlan* plans, uint32_t* plan_count);
 
+// The same by a plan function, with the description's own tokens left out of account.
+template <auto kPlan, typename Description>
+RopeResult planRange(const Description* description, const RopeLimits* limits, bool cuts_by_tokens, uint32_t least,
+                     uint32_t most, RopePlan* plans, uint32_t* plan_count) {
+    const auto plan = [](const TokenPlanner& planner, uint32_t tokens, RopePlan* made) {
+        Description d = *static_cast<const Description*>(planner.description);
+        d.tokens = tokens;
+        return kPlan(&d, planner.limits, made);
+    };
+    const uint32_t sequences = description != nullptr ? description->batch : 0;
+    return planRange({description, limits, plan, sequences, cuts_by_tokens}, least, most, plans, plan_count);
+}
+
 } // namespace rope

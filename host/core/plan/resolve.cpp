@@ -13,12 +13,12 @@ namespace {
 
 RopeResult resolveBatchAndTokens(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
     if (*batch == 0) *batch = 1;
-    if (tokens == 0) return refuse(reason, ROPE_ERROR_INVALID, "tokens is 0; it must be at least 1");
-    if (*batch > kMaxCount || tokens > kMaxCount) {
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "batch is %u and tokens is %u; each may be at most %u", *batch,
-                      tokens, kMaxCount);
-    }
-    return ROPE_SUCCESS;
+    const Refusal refusals[] = {
+        invalid(tokens == 0, "tokens is 0; it must be at least 1"),
+        tooLarge(*batch > kMaxCount || tokens > kMaxCount, "batch is %u and tokens is %u; each may be at most %u",
+                 *batch, tokens, kMaxCount),
+    };
+    return refuseByFirst(refusals, reason);
 }
 
 RopeResult checkRotationChoices(const RopeRotateDescription& d, RopeReason* reason) {
@@ -32,44 +32,29 @@ RopeResult checkRotationChoices(const RopeRotateDescription& d, RopeReason* reas
     return checkChoices(choices, 7, reason);
 }
 
-RopeResult checkHeadDim(const RopeRotateDescription& d, RopeReason* reason) {
-    if (d.head_dim != 0 && d.head_dim <= kMaxCount) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "head_dim is %u; it must be from 1 to %u", d.head_dim, kMaxCount);
-}
-
 RopeResult resolveRotaryPart(RopeRotateDescription* d, RopeReason* reason) {
-    if (d->rotation.rotary_begin >= d->head_dim) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rotary_begin is %u; it must be less than head_dim, %u",
-                      d->rotation.rotary_begin, d->head_dim);
-    }
-    const uint32_t room = d->head_dim - d->rotation.rotary_begin;
-    if (d->rotation.rotary_dim == 0) d->rotation.rotary_dim = room;
-    if (d->rotation.rotary_dim > room) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "rotary_dim is %u, more than the %u elements from rotary_begin %u to head_dim %u",
-                      d->rotation.rotary_dim, room, d->rotation.rotary_begin, d->head_dim);
-    }
-    if (d->rotation.rotary_dim % 2 != 0 || d->rotation.rotary_dim / 2 > ROPE_MAX_PAIRS) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rotary_dim is %u; it must be even and at most %u",
-                      d->rotation.rotary_dim, 2 * ROPE_MAX_PAIRS);
-    }
-    if (d->rotation.pairing == ROPE_PAIRING_DEFAULT) d->rotation.pairing = ROPE_PAIRING_HALF;
-    if (d->rotation.pairing_out == ROPE_PAIRING_DEFAULT) d->rotation.pairing_out = d->rotation.pairing;
-    if (d->rotation.chunk_dim == 0) d->rotation.chunk_dim = d->rotation.rotary_dim;
-    if (d->rotation.chunk_dim % 2 != 0 || d->rotation.rotary_dim % d->rotation.chunk_dim != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "chunk_dim is %u; it must be even, and rotary_dim, %u, a multiple",
-                      d->rotation.chunk_dim, d->rotation.rotary_dim);
-    }
-    if (d->rotation.skip_first > d->tokens || d->rotation.skip_last > d->tokens - d->rotation.skip_first) {
-        return refuse(reason, ROPE_ERROR_INVALID, "skip_first is %u and skip_last is %u, together more than %u tokens",
-                      d->rotation.skip_first, d->rotation.skip_last, d->tokens);
-    }
-    if (d->rotation.chunk_dim == 2)
-        d->rotation.pairing = d->rotation.pairing_out =
-            ROPE_PAIRING_INTERLEAVED; // chunks of one pair are the interleaved pairing
-    if (!liesInChunks(d->rotation.pairing) && !liesInChunks(d->rotation.pairing_out))
-        d->rotation.chunk_dim = d->rotation.rotary_dim;
-    return ROPE_SUCCESS;
+    RopeRotation* r = &d->rotation;
+    const uint32_t room = r->rotary_begin < d->head_dim ? d->head_dim - r->rotary_begin : 0;
+    if (r->rotary_dim == 0) r->rotary_dim = room;
+    if (r->pairing == ROPE_PAIRING_DEFAULT) r->pairing = ROPE_PAIRING_HALF;
+    if (r->pairing_out == ROPE_PAIRING_DEFAULT) r->pairing_out = r->pairing;
+    if (r->chunk_dim == 0) r->chunk_dim = r->rotary_dim;
+    const Refusal refusals[] = {
+        invalid(room == 0, "rotary_begin is %u; it must be less than head_dim, %u", r->rotary_begin, d->head_dim),
+        invalid(r->rotary_dim > room, "rotary_dim is %u, more than the %u elements from rotary_begin %u to head_dim %u",
+                r->rotary_dim, room, r->rotary_begin, d->head_dim),
+        invalid(r->rotary_dim % 2 != 0 || r->rotary_dim / 2 > ROPE_MAX_PAIRS,
+                "rotary_dim is %u; it must be even and at most %u", r->rotary_dim, 2 * ROPE_MAX_PAIRS),
+        invalid(r->chunk_dim % 2 != 0 || (r->chunk_dim != 0 && r->rotary_dim % r->chunk_dim != 0),
+                "chunk_dim is %u; it must be even, and rotary_dim, %u, a multiple", r->chunk_dim, r->rotary_dim),
+        invalid(r->skip_first > d->tokens || r->skip_last > d->tokens - r->skip_first,
+                "skip_first is %u and skip_last is %u, together more than %u tokens", r->skip_first, r->skip_last,
+                d->tokens),
+    };
+    if (r->chunk_dim == 2) // chunks of one pair are the interleaved pairing
+        r->pairing = r->pairing_out = ROPE_PAIRING_INTERLEAVED;
+    if (!liesInChunks(r->pairing) && !liesInChunks(r->pairing_out)) r->chunk_dim = r->rotary_dim;
+    return refuseByFirst(refusals, reason);
 }
 
 void resolveElements(RopeRotateDescription* d) {
@@ -79,55 +64,49 @@ void resolveElements(RopeRotateDescription* d) {
 
 // Fills in the frequencies, and the rows if cos and sin are read from them.
 RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
-    const uint32_t pairs = d->rotation.rotary_dim / 2;
-    RopeFrequencies* f = &d->rotation.frequencies;
-    const bool from_rows = d->rotation.source != ROPE_SOURCE_INLINE;
+    RopeRotation* r = &d->rotation;
+    RopeFrequencies* f = &r->frequencies;
+    const uint32_t pairs = r->rotary_dim / 2;
+    const bool from_rows = r->source != ROPE_SOURCE_INLINE, table = r->source == ROPE_SOURCE_TABLE;
     const bool is_counted = f->axes != nullptr && f->count != 0; // the caller's array has so many axes
     if (from_rows && f->values == nullptr && !is_counted) f->count = pairs;
     if (f->count != pairs) {
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; a rotary part of %u elements has %u pairs",
-                      f->count, d->rotation.rotary_dim, pairs);
+                      f->count, r->rotary_dim, pairs);
     }
     if (f->sets == 0) f->sets = 1;
-    const RopeResult result = checkFrequencies(*f, reason);
+    RopeResult result = checkFrequencies(*f, reason);
     if (result != ROPE_SUCCESS) return result;
     if (f->scale == 0) f->scale = 1;
     if (!from_rows) return ROPE_SUCCESS;
-    const double wanted = operationScale(d->rotation.operation, f->scale);
-    if (wanted != f->scale) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "the operation wants a scale of %.9g, and the rows hold %.9g; use ROPE_SOURCE_INLINE, or rows "
-                      "of the wanted scale with %s",
-                      wanted, f->scale, d->rotation.operation == ROPE_OPERATION_INVERSE ? "transpose" : "forward");
-    }
-    if (d->rotation.source == ROPE_SOURCE_TABLE &&
-        (d->rotation.rows.count == 0 || d->rotation.rows.count > kMaxCount / f->sets)) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a table of %u sets has from 1 to %u rows each",
-                      d->rotation.rows.count, f->sets, kMaxCount / f->sets);
-    }
-    if (d->rotation.source == ROPE_SOURCE_TABLE && d->positions.kind != ROPE_POSITIONS_COUNTED &&
-        d->positions.element > ROPE_POSITION_INT64) {
-        return refuse(
-            reason, ROPE_ERROR_INVALID,
-            "positions.element is %d; a table has rows of whole positions: use INT32 or INT64, or another source",
-            static_cast<int>(d->positions.element));
-    }
-    d->rotation.rows.copy_offset = 0; // only a written table has copies
-    return resolveRows(pairs, &d->rotation.rows, reason);
+    const double wanted = operationScale(r->operation, f->scale);
+    const uint32_t most_rows = kMaxCount / f->sets;
+    const Refusal refusals[] = {
+        invalid(wanted != f->scale,
+                "the operation wants a scale of %g, and the rows hold %g; use ROPE_SOURCE_INLINE, or rows of the "
+                "wanted scale "
+                "with %s",
+                wanted, f->scale),
+        invalid(table && (r->rows.count == 0 || r->rows.count > most_rows),
+                "rows.count is %u; a table of %u sets has from 1 to %u rows each", r->rows.count, f->sets, most_rows),
+        invalid(table && d->positions.kind != ROPE_POSITIONS_COUNTED && d->positions.element > ROPE_POSITION_INT64,
+                "positions.element is %d; a table has rows of whole positions: use INT32 or INT64, or another source",
+                d->positions.element),
+    };
+    result = refuseByFirst(refusals, reason, r->operation == ROPE_OPERATION_INVERSE ? "transpose" : "forward");
+    r->rows.copy_offset = 0; // only a written table has copies
+    return result != ROPE_SUCCESS ? result : resolveRows(pairs, &r->rows, reason);
 }
 
-void clearRotation(RopeRotateDescription* d) {
-    d->rotation.source = ROPE_SOURCE_INLINE;
-    d->rotation.operation = ROPE_OPERATION_FORWARD;
-    d->rotation.angle = ROPE_ANGLE_EXACT;
-    d->rotation.pairing = d->rotation.pairing_out = ROPE_PAIRING_HALF;
-    d->rotation.rotary_begin = d->rotation.rotary_dim = d->rotation.chunk_dim = d->rotation.skip_first =
-        d->rotation.skip_last = 0;
+void clearRotation(RopeRotation* r) {
+    const RopeFrequencies frequencies = r->frequencies;
+    *r = {};
+    r->frequencies = frequencies;
+    r->pairing = r->pairing_out = ROPE_PAIRING_HALF;
 }
 
 // Fills in a description that does not turn. Its positions still lie as the axes ask, if axes are given.
 RopeResult resolveWithoutRotation(RopeRotateDescription* d, RopeReason* reason) {
-    d->rotation.rows = {};
     RopeFrequencies* f = &d->rotation.frequencies;
     f->values = nullptr;
     f->scale = 1;
@@ -160,32 +139,34 @@ RopeResult resolveTable(const RopeTableDescription& given, RopeTableDescription*
 }
 
 RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason) {
-    if (d.out_of_place != 0) return ROPE_SUCCESS;
-    if (d.rotation.pairing != d.rotation.pairing_out) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "pairing_out differs from pairing, which moves elements between threads; set out_of_place to 1");
-    }
-    if (d.element == d.element_out) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element in place; set out_of_place to 1");
+    const bool in_place = d.out_of_place == 0;
+    const Refusal refusals[] = {
+        invalid(in_place && d.rotation.pairing != d.rotation.pairing_out,
+                "pairing_out differs from pairing, which moves elements between threads; set out_of_place to 1"),
+        invalid(in_place && d.element != d.element_out,
+                "element_out differs from element in place; set out_of_place to 1"),
+    };
+    return refuseByFirst(refusals, reason);
 }
 
 // A number of threads is for a device to refuse.
-static RopeResult checkTuningChoices(const RopeTuning& t, RopeReason* reason) {
-    if (t.heads > ROPE_MAX_TUNED_HEADS) {
-        return refuse(reason, ROPE_ERROR_INVALID, "tuning.heads is %u; it must be 1 to %u, or 0", t.heads,
-                      ROPE_MAX_TUNED_HEADS);
-    }
-    if (t.pairs != 0 && t.pairs != 4 && t.pairs != 8)
-        return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 4, 8, or 0", t.pairs);
-    return ROPE_SUCCESS;
+static RopeResult checkNumbers(const RopeRotateDescription& d, RopeReason* reason) {
+    const RopeTuning& t = d.tuning;
+    const Refusal refusals[] = {
+        invalid(t.heads > ROPE_MAX_TUNED_HEADS, "tuning.heads is %u; it must be 1 to %u, or 0", t.heads,
+                ROPE_MAX_TUNED_HEADS),
+        invalid(t.pairs != 0 && t.pairs != 4 && t.pairs != 8, "tuning.pairs is %u; it must be 4, 8, or 0", t.pairs),
+        invalid(d.head_dim == 0 || d.head_dim > kMaxCount, "head_dim is %u; it must be from 1 to %u", d.head_dim,
+                kMaxCount),
+    };
+    return refuseByFirst(refusals, reason);
 }
 
 RopeResult resolveWithoutTensors(bool turned, RopeRotateDescription* d, RopeReason* reason) {
-    if (!turned) clearRotation(d);
+    if (!turned) clearRotation(&d->rotation);
     RopeResult result = checkRotationChoices(*d, reason);
-    if (result == ROPE_SUCCESS) result = checkTuningChoices(d->tuning, reason);
     if (result == ROPE_SUCCESS) result = resolveBatchAndTokens(&d->batch, d->tokens, reason);
-    if (result == ROPE_SUCCESS) result = checkHeadDim(*d, reason);
+    if (result == ROPE_SUCCESS) result = checkNumbers(*d, reason);
     if (result == ROPE_SUCCESS && turned) result = resolveRotaryPart(d, reason);
     if (result != ROPE_SUCCESS) return result;
     resolveElements(d);

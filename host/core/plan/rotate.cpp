@@ -14,46 +14,36 @@
 namespace rope {
 namespace {
 
+const RopeTensor& tensorOf(const RopeRotateDescription& d, uint32_t i) { return i == 0 ? d.q : d.k; }
+
 // Tensors that turn in one pass: Q and K, or one of them.
 struct TurnedTensors {
-    const TensorPass* tensors[2];
-    uint32_t count;
+    uint32_t first, count;
 };
 
 // Returns the blocks of heads that one token's threads take, a thread one lane of a block each.
-uint32_t countBlocks(const TurnedTensors& t, uint32_t heads_per_thread) {
+uint32_t countBlocks(const TurnedTensors& t, const RopeRotateDescription& d, uint32_t heads_per_thread) {
     uint32_t blocks = 0;
-    for (uint32_t i = 0; i < t.count; ++i)
-        blocks += (t.tensors[i]->tensor.heads + heads_per_thread - 1) / heads_per_thread;
+    for (uint32_t i = t.first; i < t.first + t.count; ++i)
+        blocks += (tensorOf(d, i).heads + heads_per_thread - 1) / heads_per_thread;
     return blocks;
 }
 
-uint32_t mostHeads(const TurnedTensors& t) {
-    const uint32_t first = t.tensors[0]->tensor.heads, last = t.tensors[t.count - 1]->tensor.heads;
-    return first > last ? first : last;
-}
-
-// Two tensors of a pass are not split along heads, so an access of theirs spans all of them.
-PassAccess rotatedAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d) {
-    const TensorPass& tensor = *t.tensors[i];
-    const RopeLayout& layout = source ? tensor.tensor.from : tensor.tensor.to;
-    PassAccess access = tensorAccess(source ? tensor.from_slot : tensor.to_slot, layout,
-                                     source ? d.element : d.element_out, d.head_dim);
-    if (t.count == 1) return access;
-    access.extent += (tensor.tensor.heads - 1) * layout.head_stride;
+// Sets what a tensor reads or writes. Two tensors of a pass are not split along heads, so an access of theirs spans all
+// of them.
+void setAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d, PlanPass* pass) {
+    const RopeTensor& tensor = tensorOf(d, i);
+    const RopeLayout& layout = source ? tensor.from : tensor.to;
+    const uint32_t slot = (source || d.out_of_place == 0 ? ROPE_SLOT_Q : ROPE_SLOT_Q_OUT) + i;
+    PassAccess& access = pass->access[(source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION) + i - t.first];
+    access = tensorAccess(static_cast<RopeSlot>(slot), layout, source ? d.element : d.element_out, d.head_dim);
+    if (t.count == 1) return;
+    access.extent += (tensor.heads - 1) * layout.head_stride;
     access.stride[kHead] = 0;
-    return access;
 }
-
-void setTensorAccesses(const TurnedTensors& t, const RopeRotateDescription& d, PlanPass* pass) {
-    for (uint32_t i = 0; i < t.count; ++i) {
-        if (d.out_of_place != 0) pass->access[ROPE_BINDING_SOURCE + i] = rotatedAccess(t, i, true, d);
-        pass->access[ROPE_BINDING_DESTINATION + i] = rotatedAccess(t, i, false, d);
-    }
-}
-static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 &&
-                  ROPE_BINDING_DESTINATION_K == ROPE_BINDING_DESTINATION + 1,
-              "K's bindings follow Q's");
+static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_SLOT_K == ROPE_SLOT_Q + 1 &&
+                  ROPE_BINDING_DESTINATION_K == ROPE_BINDING_DESTINATION + 1 && ROPE_SLOT_K_OUT == ROPE_SLOT_Q_OUT + 1,
+              "K's bindings and slots follow Q's");
 
 // How tensors are cut into lanes, blocks of heads and groups.
 struct RotationCut {
@@ -67,8 +57,9 @@ RotationCut cutRotation(const TurnedTensors& t, const RopeRotateDescription& d, 
     RotationCut cut = {
         pairLanes(g, variant), 0, d.out_of_place != 0 ? d.head_dim - d.rotation.rotary_dim : 0, 0, 0, {}};
     cut.lanes = cut.pair_lanes + copyLanes(cut.copied, d.rotation.rotary_begin, variant);
-    cut.heads = chooseRotationHeads(g, mostHeads(t), limits);
-    cut.blocks = countBlocks(t, cut.heads);
+    const uint32_t most = larger(tensorOf(d, t.first).heads, tensorOf(d, t.first + t.count - 1).heads);
+    cut.heads = chooseRotationHeads(g, most, limits);
+    cut.blocks = countBlocks(t, d, cut.heads);
     cut.groups = cutIntoGroups(g, cut.blocks, cut.lanes, largestGroup(g, limits), limits);
     return cut;
 }
@@ -87,43 +78,46 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
     if (cut.groups.shares) pass->facts.stages |= kShares;
     if (t.count == 1) return;
     pass->blocks = cut.blocks;
-    constants[ROPE_ID_Q_HEADS] = t.tensors[0]->tensor.heads;
-    constants[ROPE_ID_K_HEADS] = t.tensors[1]->tensor.heads;
-    constants[ROPE_ID_Q_BLOCKS] = (t.tensors[0]->tensor.heads + cut.heads - 1) / cut.heads;
+    constants[ROPE_ID_Q_HEADS] = d.q.heads;
+    constants[ROPE_ID_K_HEADS] = d.k.heads;
+    constants[ROPE_ID_Q_BLOCKS] = (d.q.heads + cut.heads - 1) / cut.heads;
 }
 
 // Writes the push words: those that all families share, then K's places. No part of a pass of two tensors cuts heads,
 // so the strides between heads are final here.
-void writeRotatePush(const TurnedTensors& t, const RopePush& common, PlanPass* pass) {
+void writeRotatePush(const RopeRotateDescription& d, bool both, const RopePush& common, PlanPass* pass) {
     RopeRotatePush push = familyPush<RopeRotatePush>(common);
-    if (t.count == 2) {
+    if (both) {
         const uint32_t unit = pass->address_unit;
-        const RopeTensor &q = t.tensors[0]->tensor, &k = t.tensors[1]->tensor;
-        push.source.head = static_cast<uint32_t>(q.from.head_stride / unit);
-        push.destination.head = static_cast<uint32_t>(q.to.head_stride / unit);
-        push.source_k.head = static_cast<uint32_t>(k.from.head_stride / unit);
-        push.destination_k.head = static_cast<uint32_t>(k.to.head_stride / unit);
+        push.source.head = static_cast<uint32_t>(d.q.from.head_stride / unit);
+        push.destination.head = static_cast<uint32_t>(d.q.to.head_stride / unit);
+        push.source_k.head = static_cast<uint32_t>(d.k.from.head_stride / unit);
+        push.destination_k.head = static_cast<uint32_t>(d.k.to.head_stride / unit);
     }
     writePush(push, pass);
 }
 
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                      Planner* planner) {
+    const bool both = t.count == 2;
     PlanPass* pass =
-        planner->addPass(rope_shader_rotate_wide, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
-    pass->facts.words = t.count == 2 ? kRotationWords : kTensorWords;
+        planner->addPass(rope_shader_rotate_wide, d.batch, d.tokens, both ? 1 : tensorOf(d, t.first).heads);
+    pass->facts.words = both ? kRotationWords : kTensorWords;
     pass->facts.stages = kTurn | (d.out_of_place == 0 ? kInPlace : 0);
-    for (uint32_t i = 0; i < t.count; ++i) pass->facts.heads[i] = t.tensors[i]->tensor.heads;
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
-    setTensorAccesses(t, d, pass);
+    for (uint32_t i = t.first; i < t.first + t.count; ++i) {
+        pass->facts.heads[i - t.first] = tensorOf(d, i).heads;
+        if (d.out_of_place != 0) setAccess(t, i, true, d, pass);
+        setAccess(t, i, false, d, pass);
+    }
     setRotationConstants(d, variant, pass);
     pass->address_unit = addressUnit(variant);
     setGroups(t, d, variant, planner->limits(), pass);
     if (d.rotation.source != ROPE_SOURCE_INLINE) setRowWords(d.rotation.rows, &push);
     setScaleOrTable(d, &push, pass);
-    writeRotatePush(t, push, pass);
+    writeRotatePush(d, both, push, pass);
 }
 
 // Returns the storage buffers of a pass with both tensors.
@@ -150,37 +144,30 @@ bool splitsHeads(const RopeRotateDescription& d, const RopeTensor& t, const Rope
 }
 
 // True if both tensors turn in one pass: there are two, of the same lanes, and no limit asks for fewer heads.
-bool turnTogether(const RopeRotateDescription& d, const TurnedTensors& both, const ShaderVariant* variants,
-                  const RopeLimits& limits) {
+bool turnTogether(const RopeRotateDescription& d, const ShaderVariant* variants, const RopeLimits& limits) {
     if (d.q.heads == 0 || d.k.heads == 0 || splitsHeads(d, d.q, limits) || splitsHeads(d, d.k, limits)) return false;
     if (variants[0].lane_pairs != variants[1].lane_pairs || variants[0].by_words != variants[1].by_words) return false;
-    const RotationCut cut = cutRotation(both, d, variants[0], limits);
+    const RotationCut cut = cutRotation({0, 2}, d, variants[0], limits);
     const uint64_t rows = (uint64_t{cut.blocks} + cut.groups.size[1] - 1) / cut.groups.size[1];
     return rows * cut.groups.lane_parts <= kMaxGroupsZ && bothTensorsBuffers(d) <= limits.storage_buffers;
 }
 
-// Plans the passes of a resolved description.
-RopeResult planPasses(const RopeRotateDescription& d, Planner* planner) {
-    const bool out_of_place = d.out_of_place != 0;
-    const TensorPass tensors[] = {
-        {"q", d.q, ROPE_SLOT_Q, out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q},
-        {"k", d.k, ROPE_SLOT_K, out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K},
-    };
+// Adds the passes of a resolved description.
+RopeResult addRotationPasses(const RopeRotateDescription& d, Planner* planner) {
+    const RopeResult result = checkTuning(d.tuning, planner->limits(), planner->reason());
+    if (result != ROPE_SUCCESS) return result;
     ShaderVariant variants[2];
     for (uint32_t i = 0; i < 2; ++i) {
-        variants[i] = chooseVariant(geometryOf(d), sideBits(tensors[i].tensor), planner->limits());
-        if (tensors[i].tensor.heads != 0 && !variants[i].fits)
-            return refuseOddPlaces(tensors[i].name, oddHalves(geometryOf(d)), planner->reason());
+        variants[i] = chooseVariant(geometryOf(d), sideBits(tensorOf(d, i)), planner->limits());
+        if (tensorOf(d, i).heads != 0 && !variants[i].fits)
+            return refuseOddPlaces(i == 0 ? "q" : "k", oddHalves(geometryOf(d)), planner->reason());
     }
-    const TurnedTensors both = {{&tensors[0], &tensors[1]}, 2};
-    if (turnTogether(d, both, variants, planner->limits())) {
-        addRotationPass(both, d, variants[0], planner);
-    } else {
-        for (uint32_t i = 0; i < 2; ++i)
-            if (tensors[i].tensor.heads != 0) addRotationPass({{&tensors[i], nullptr}, 1}, d, variants[i], planner);
-    }
+    const bool together = turnTogether(d, variants, planner->limits());
+    if (together) addRotationPass({0, 2}, d, variants[0], planner);
+    for (uint32_t i = 0; i < 2 && !together; ++i)
+        if (tensorOf(d, i).heads != 0) addRotationPass({i, 1}, d, variants[i], planner);
     addCountPass(d, planner);
-    return planner->finish();
+    return ROPE_SUCCESS;
 }
 
 } // namespace
@@ -188,32 +175,11 @@ RopeResult planPasses(const RopeRotateDescription& d, Planner* planner) {
 
 using namespace rope;
 
-namespace {
-
-RopeResult planRotation(const RopeRotateDescription& description, const RopeLimits* limits, RopePlan* plan) {
-    Planner planner(limits, plan);
-    RopeRotateDescription d;
-    RopeResult result = resolveRotate(description, &d, planner.reason());
-    if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
-    if (result == ROPE_SUCCESS) result = planPasses(d, &planner);
-    return result == ROPE_SUCCESS ? result : planner.refused(result);
-}
-
-RopeResult planRotationOf(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan) {
-    RopeRotateDescription d = *static_cast<const RopeRotateDescription*>(planner.description);
-    d.tokens = tokens;
-    return planRotation(d, planner.limits, plan);
-}
-
-} // namespace
-
 RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    return planRotation(*description, limits, plan);
+    return planDescription(description, limits, plan, resolveRotate, addRotationPasses);
 }
 
 RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
-    const uint32_t sequences = description != nullptr ? description->batch : 0;
-    return planRange({description, limits, planRotationOf, sequences, true}, least, most, plans, plan_count);
+    return planRange<ropePlanRotate>(description, limits, /* cuts_by_tokens= */ true, least, most, plans, plan_count);
 }

@@ -5,6 +5,12 @@
 
 namespace rope {
 
+RopeResult checkFactor(float factor, RopeReason* reason) {
+    if (factor == 0 || (factor >= 0x1p-20f && factor <= 0x1p20f)) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1",
+                  static_cast<double>(factor));
+}
+
 double operationScale(RopeOperation operation, double scale) {
     switch (operation) {
     case ROPE_OPERATION_INVERSE:

@@ -1,10 +1,12 @@
 // The scale is the factor on cos and sin.
 #pragma once
 
-#include <vkrope/rope.h>
+#include "rules/refuse.h"
 
 namespace rope {
 
+// Accepts a factor on embeddings or scores: 0, which means 1, and 2^-20 to 2^20.
+RopeResult checkFactor(float factor, RopeReason* reason);
 // Returns the factor that an operation asks for.
 double operationScale(RopeOperation operation, double scale);
 

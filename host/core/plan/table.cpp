@@ -16,24 +16,16 @@ namespace {
 
 constexpr uint32_t kTableGroup = 64; // threads, one for each pair of a row
 
-} // namespace
-
-RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    Planner planner(limits, plan);
-    RopeTableDescription d;
-    const RopeResult result = resolveTable(*description, &d, planner.reason());
-    if (result != ROPE_SUCCESS) return planner.refused(result);
-
+RopeResult addTablePass(const RopeTableDescription& d, Planner* planner) {
     const uint32_t pairs = d.frequencies.count;
     const uint64_t stride = d.rows.row_stride;
-    PlanPass* pass = planner.addPass(rope_shader_table, d.batch, d.tokens, 1);
-    const uint32_t most = planner.limits().group_size < kTableGroup ? planner.limits().group_size : kTableGroup;
+    PlanPass* pass = planner->addPass(rope_shader_table, d.batch, d.tokens, 1);
+    const uint32_t most = planner->limits().group_size < kTableGroup ? planner->limits().group_size : kTableGroup;
     const uint32_t in_group = pairs < most ? pairs : most;
     setGroup(in_group, 1, most / in_group, pass);
     pass->lane_parts = (pairs + in_group - 1) / in_group;
     pass->constants[ROPE_ID_PAIR_COUNTS] = pairs;
-    pass->constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
+    pass->constants[ROPE_ID_ANGLE] = shaderNumber(d.angle);
     RopePush common = {};
     setPositions(d.positions, d.frequencies, &common, pass);
     pass->access[ROPE_BINDING_COS_SIN] = frequencyAccess(d.frequencies);
@@ -49,5 +41,11 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     RopeTablePush push = familyPush<RopeTablePush>(common);
     push.row_copy = d.rows.copy_offset;
     writePush(push, pass);
-    return planner.finish();
+    return ROPE_SUCCESS;
+}
+
+} // namespace
+
+RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    return planDescription(description, limits, plan, resolveTable, addTablePass);
 }

@@ -127,7 +127,7 @@ void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, PlanPass* p
 
 void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, PlanPass* pass) {
     uint32_t* constants = pass->constants;
-    constants[ROPE_ID_COS_SIN] = shaderSource(d.rotation.source);
+    constants[ROPE_ID_COS_SIN] = shaderNumber(d.rotation.source);
     constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.rotation.pairing, d.rotation.chunk_dim, d.rotation.rotary_dim);
     constants[ROPE_ID_PAIRING_OUT] = chunkPairs(d.rotation.pairing_out, d.rotation.chunk_dim, d.rotation.rotary_dim);
     constants[ROPE_ID_IN_PLACE] = d.out_of_place == 0 ? 3 : 0;
@@ -137,7 +137,7 @@ void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& v
     constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element);
     constants[ROPE_ID_ELEMENT_OUT] = shaderElement(d.element_out);
     if (d.rotation.source == ROPE_SOURCE_INLINE) {
-        constants[ROPE_ID_ANGLE] = shaderAngle(d.rotation.angle);
+        constants[ROPE_ID_ANGLE] = shaderNumber(d.rotation.angle);
     } else {
         constants[ROPE_ID_ROWS] = chooseRowReading(d, variant);
         constants[ROPE_ID_ROW_ELEMENT] = shaderElement(d.rotation.rows.element);
@@ -194,7 +194,7 @@ PlanPass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner
     PlanPass* pass = planner->addPass(rope_shader_count, batch, tokens, 1);
     setGroup(1, 1, pass->group_size, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
-    pass->constants[ROPE_ID_COS_SIN] = shaderSource(source);
+    pass->constants[ROPE_ID_COS_SIN] = shaderNumber(source);
     return pass;
 }
 

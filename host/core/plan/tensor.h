@@ -65,12 +65,6 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, PlanPass*
 // Sets the constants that all passes over tensors have.
 void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, PlanPass* pass);
 
-// A tensor, and the slots that it is read from and written to.
-struct TensorPass {
-    const char* name;
-    const RopeTensor& tensor;
-    RopeSlot from_slot, to_slot;
-};
 // True if a token can have no position, or no row of the table.
 bool canBeOutside(const RopeRotateDescription& d);
 // True if every token turns, or is added to.

@@ -24,25 +24,6 @@ enum Opcode : uint32_t {
     OpDecorate = 71,
     OpMemberDecorate = 72,
     OpCompositeExtract = 81,
-    OpSNegate = 126,
-    OpIAdd = 128,
-    OpISub = 130,
-    OpIMul = 132,
-    OpUDiv = 134,
-    OpUMod = 137,
-    OpLogicalOr = 166,
-    OpLogicalAnd = 167,
-    OpLogicalNot = 168,
-    OpSelect = 169,
-    OpIEqual = 170,
-    OpINotEqual = 171,
-    OpUGreaterThan = 172,
-    OpUGreaterThanEqual = 174,
-    OpULessThanEqual = 178,
-    OpShiftRightLogical = 194,
-    OpShiftLeftLogical = 196,
-    OpBitwiseOr = 197,
-    OpBitwiseAnd = 199,
 };
 constexpr uint32_t DecorationSpecId = 1;
 constexpr uint32_t DecorationNonWritable = 24;
@@ -86,57 +67,35 @@ bool readConstant(const FoldedModule& m, uint32_t id, uint32_t* value) {
     return true;
 }
 
-// Sets the value, and returns true for foldOperation().
-bool setResult(uint32_t result, uint32_t* value) {
-    *value = result;
-    return true;
-}
-
-// Carries out the operations that glslang makes of integers and booleans.
-bool foldOperation(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* value) {
-    switch (op) {
-    case OpSNegate:
-        return setResult(0 - a, value);
-    case OpIAdd:
-        return setResult(a + b, value);
-    case OpISub:
-        return setResult(a - b, value);
-    case OpIMul:
-        return setResult(a * b, value);
-    case OpUDiv:
-        return setResult(b != 0 ? a / b : 0, value);
-    case OpUMod:
-        return setResult(b != 0 ? a % b : 0, value);
-    case OpLogicalOr:
-        return setResult(a | b, value);
-    case OpLogicalAnd:
-        return setResult(a & b, value);
-    case OpLogicalNot:
-        return setResult(a == 0, value);
-    case OpSelect:
-        return setResult(a != 0 ? b : c, value);
-    case OpIEqual:
-        return setResult(a == b, value);
-    case OpINotEqual:
-        return setResult(a != b, value);
-    case OpUGreaterThan:
-        return setResult(a > b, value);
-    case OpUGreaterThanEqual:
-        return setResult(a >= b, value);
-    case OpULessThanEqual:
-        return setResult(a <= b, value);
-    case OpShiftRightLogical:
-        return setResult(b < 32 ? a >> b : 0, value);
-    case OpShiftLeftLogical:
-        return setResult(b < 32 ? a << b : 0, value);
-    case OpBitwiseOr:
-        return setResult(a | b, value);
-    case OpBitwiseAnd:
-        return setResult(a & b, value);
-    default:
-        return false;
-    }
-}
+// The operations that glslang makes of integers and booleans.
+struct Operation {
+    uint32_t opcode;
+    uint32_t (*fold)(uint32_t a, uint32_t b, uint32_t c);
+};
+#define ROPE_FOLD(expression)                                                                                          \
+    [](uint32_t a, [[maybe_unused]] uint32_t b, [[maybe_unused]] uint32_t c) -> uint32_t { return expression; }
+constexpr Operation kOperations[] = {
+    {126, ROPE_FOLD(0 - a)},               // OpSNegate
+    {128, ROPE_FOLD(a + b)},               // OpIAdd
+    {130, ROPE_FOLD(a - b)},               // OpISub
+    {132, ROPE_FOLD(a* b)},                // OpIMul
+    {134, ROPE_FOLD(b != 0 ? a / b : 0)},  // OpUDiv
+    {137, ROPE_FOLD(b != 0 ? a % b : 0)},  // OpUMod
+    {166, ROPE_FOLD(a | b)},               // OpLogicalOr
+    {167, ROPE_FOLD(a& b)},                // OpLogicalAnd
+    {168, ROPE_FOLD(a == 0)},              // OpLogicalNot
+    {169, ROPE_FOLD(a != 0 ? b : c)},      // OpSelect
+    {170, ROPE_FOLD(a == b)},              // OpIEqual
+    {171, ROPE_FOLD(a != b)},              // OpINotEqual
+    {172, ROPE_FOLD(a > b)},               // OpUGreaterThan
+    {174, ROPE_FOLD(a >= b)},              // OpUGreaterThanEqual
+    {178, ROPE_FOLD(a <= b)},              // OpULessThanEqual
+    {194, ROPE_FOLD(b < 32 ? a >> b : 0)}, // OpShiftRightLogical
+    {196, ROPE_FOLD(b < 32 ? a << b : 0)}, // OpShiftLeftLogical
+    {197, ROPE_FOLD(a | b)},               // OpBitwiseOr
+    {199, ROPE_FOLD(a& b)},                // OpBitwiseAnd
+};
+#undef ROPE_FOLD
 
 // Computes the value of an OpSpecConstantOp. Returns false for an operation that is not known.
 bool foldInstruction(const FoldedModule& m, const uint32_t* instruction, uint32_t* value) {
@@ -149,7 +108,12 @@ bool foldInstruction(const FoldedModule& m, const uint32_t* instruction, uint32_
     if (length > 7) return false;
     for (uint32_t i = 4; i < length; ++i)
         if (!readConstant(m, instruction[i], &operands[i - 4])) return false;
-    return foldOperation(instruction[3], operands[0], operands[1], operands[2], value);
+    for (const Operation& operation : kOperations) {
+        if (operation.opcode != instruction[3]) continue;
+        *value = operation.fold(operands[0], operands[1], operands[2]);
+        return true;
+    }
+    return false;
 }
 
 void appendConstant(FoldedModule* m, uint32_t type, uint32_t id, uint32_t value) {

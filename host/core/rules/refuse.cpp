@@ -16,6 +16,30 @@ RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...
     return result;
 }
 
+RopeResult refuseByFirst(const Refusal* refusals, size_t count, const char* name, RopeReason* reason) {
+    const Refusal* refusal = refusals;
+    while (refusal != refusals + count && !refusal->applies) ++refusal;
+    if (refusal == refusals + count) return ROPE_SUCCESS;
+    if (reason == nullptr) return refusal->result;
+    const Number* number = refusal->numbers;
+    char* to = reason->text;
+    char* const end = to + sizeof reason->text;
+    for (const char* from = refusal->sentence; *from != '\0' && to < end; ++from) {
+        const size_t room = static_cast<size_t>(end - to);
+        if (*from != '%')
+            to += snprintf(to, room, "%c", *from);
+        else if (*++from == 's')
+            to += snprintf(to, room, "%s", name);
+        else if (*from == 'g')
+            to += snprintf(to, room, "%.9g", number++->real);
+        else if (*from == 'd') // enumerators are unsigned to some compilers
+            to += snprintf(to, room, "%d", static_cast<int>(number++->whole));
+        else
+            to += snprintf(to, room, *from == 'u' ? "%llu" : "%lld", number++->whole);
+    }
+    return refusal->result;
+}
+
 RopeResult refuseNull(RopeReason* reason, const char* names) {
     return refuse(reason, ROPE_ERROR_INVALID, "%s is null; it must be an address", names);
 }

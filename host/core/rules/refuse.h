@@ -11,6 +11,32 @@ RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...
 #endif
     ;
 
+// A number of a sentence: an integer, an enumerator or a float.
+struct Number {
+    long long whole;
+    double real;
+};
+// What a description may not say. In the sentence each %u, %d and %g takes the next of the numbers, and each %s the
+// name of what is checked.
+struct Refusal {
+    bool applies;
+    RopeResult result;
+    const char* sentence;
+    Number numbers[4];
+};
+template <typename... T> Refusal invalid(bool applies, const char* sentence, T... numbers) {
+    return {applies, ROPE_ERROR_INVALID, sentence, {{static_cast<long long>(numbers), double(numbers)}...}};
+}
+template <typename... T> Refusal tooLarge(bool applies, const char* sentence, T... numbers) {
+    return {applies, ROPE_ERROR_TOO_LARGE, sentence, {{static_cast<long long>(numbers), double(numbers)}...}};
+}
+// Refuses by the first that applies.
+RopeResult refuseByFirst(const Refusal* refusals, size_t count, const char* name, RopeReason* reason);
+template <size_t kCount>
+RopeResult refuseByFirst(const Refusal (&refusals)[kCount], RopeReason* reason, const char* name = "") {
+    return refuseByFirst(refusals, kCount, name, reason);
+}
+
 // Refuses a null pointer. `names` lists the pointers that may not be null.
 RopeResult refuseNull(RopeReason* reason, const char* names);
 

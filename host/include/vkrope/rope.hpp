@@ -81,7 +81,7 @@ inline QueryAndKey latent(uint64_t tokens, uint32_t heads, uint64_t nope_dim, ui
 /// + rope_dim] and the one shared key head of [batch, tokens, kv_rank + rope_dim], in place. A kv_rank of 0 means a key
 /// head by itself. The caller adds frequencies and positions. Pairs are interleaved, as the weights have them. The code
 /// of DeepSeek-V3 writes them in halves, which changes no score: pairing_out HALF with out_of_place writes the same,
-/// and only the elements that turn.
+/// and only the elements that rotate.
 inline RopeRotateDescription latentRotation(uint32_t batch, uint32_t tokens, uint32_t heads, uint32_t nope_dim,
                                             uint32_t rope_dim, uint32_t kv_rank) {
     const QueryAndKey tensors = latent(tokens, heads, nope_dim, rope_dim, kv_rank);

@@ -344,7 +344,7 @@ TEST(HostFused, RefusesGivenScalesThatCannotBe) {
     };
     expectRefused("k.given_scale has 1 values, and k's element is 4; float8 (9 and 10) takes them",
                   given(ROPE_ELEMENT_I8, kScales, 1));
-    expectRefused("k.given_scale has 3 values at an address; it takes 1, or 2 for k's heads, an array",
+    expectRefused("k.given_scale has 3 values; it takes 1, or 2 for k's heads",
                   given(ROPE_ELEMENT_F8_E4M3, kScales, 3));
     expectRefused("k.given_scale has 1 values at null", given(ROPE_ELEMENT_F8_E4M3, nullptr, 1));
     expectRefused("k.given_scale.values[1] is 0; it must be from 2^-100 to 2^100",

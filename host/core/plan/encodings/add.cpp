@@ -72,6 +72,7 @@ RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
         tensorAccess(d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X, x.to, d.element_out, d.head_dim);
     setAddConstants(addition, d, variant, planner->limits(), pass);
     writePush(familyPush<RopeRotatePush>(common), pass);
+    addCountPass(addition.d, planner);
     return ROPE_SUCCESS;
 }
 
@@ -81,14 +82,7 @@ RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
 using namespace rope;
 
 RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    Planner planner(limits, plan);
-    ResolvedAdd addition;
-    RopeResult result = resolveAdd(*description, &addition, planner.reason());
-    if (result == ROPE_SUCCESS) result = addAdditionPass(addition, &planner);
-    if (result != ROPE_SUCCESS) return planner.refused(result);
-    addCountPass(addition.d, &planner);
-    return planner.finish();
+    return planDescription(description, limits, plan, resolveAdd, addAdditionPass);
 }
 #else
 

@@ -3,6 +3,7 @@
 #include "plan/layout.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
+#include "plan/scale.h"
 
 #ifndef VKROPE_NO_ADDITIONS
 namespace rope {
@@ -10,20 +11,15 @@ namespace {
 
 constexpr uint32_t kMaxLearnedPairs = 65535; // shaders count pairs in 16 bits
 
-RopeResult checkEmbeddingDim(const RopeAddDescription& given, RopeReason* reason) {
-    const uint32_t max_dim = 2 * (given.learned != 0 ? kMaxLearnedPairs : ROPE_MAX_PAIRS);
-    if (given.dim != 0 && given.dim % 2 == 0 && given.dim <= max_dim) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "dim is %u; it must be even, from 2 to %u%s", given.dim, max_dim,
-                  given.learned != 0 ? "" : " with sinusoids");
-}
-
 RopeResult checkAddOptions(const RopeAddDescription& given, RopeReason* reason) {
-    RopeResult result = checkEmbeddingDim(given, reason);
+    const uint32_t most = 2 * (given.learned != 0 ? kMaxLearnedPairs : ROPE_MAX_PAIRS);
+    const Refusal refusals[] = {
+        invalid(given.dim == 0 || given.dim % 2 != 0 || given.dim > most, "dim is %u; it must be even, from 2 to %u%s",
+                given.dim, most),
+    };
+    RopeResult result = refuseByFirst(refusals, reason, given.learned != 0 ? "" : " with sinusoids");
     if (result == ROPE_SUCCESS) result = checkChoice("order", given.order, ROPE_SINUSOIDS_HALVES, reason);
-    if (result != ROPE_SUCCESS) return result;
-    const double scale = given.scale;
-    if (scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20)) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
+    return result == ROPE_SUCCESS ? checkFactor(given.scale, reason) : result;
 }
 
 // Describes the learned table as rows of cosines and sines. The first half of a row is read as cosines, the second half
@@ -32,16 +28,17 @@ RopeResult resolveLearnedTable(RopeRotateDescription* d, RopeReason* reason) {
     d->rotation.rotary_dim = d->rotation.chunk_dim = d->head_dim;
     d->rotation.source = ROPE_SOURCE_TABLE;
     d->rotation.frequencies.count = d->rotation.rotary_dim / 2;
-    if (d->rotation.rows.count == 0 || d->rotation.rows.count > kMaxCount) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a learned table has from 1 to %u rows",
-                      d->rotation.rows.count, kMaxCount);
-    }
-    if (d->positions.kind != ROPE_POSITIONS_COUNTED && d->positions.element > ROPE_POSITION_INT64) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "positions.element is %d; a learned table has rows of whole positions, INT32 (%d) or INT64 (%d)",
-                      static_cast<int>(d->positions.element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
-    }
-    return resolveRows(d->rotation.frequencies.count, &d->rotation.rows, reason);
+    const uint32_t rows = d->rotation.rows.count;
+    const RopePositions& p = d->positions;
+    const Refusal refusals[] = {
+        invalid(rows == 0 || rows > kMaxCount, "rows.count is %u; a learned table has from 1 to %u rows", rows,
+                kMaxCount),
+        invalid(p.kind != ROPE_POSITIONS_COUNTED && p.element > ROPE_POSITION_INT64,
+                "positions.element is %d; a learned table has rows of whole positions, INT32 (%d) or INT64 (%d)",
+                p.element, ROPE_POSITION_INT32, ROPE_POSITION_INT64),
+    };
+    const RopeResult result = refuseByFirst(refusals, reason);
+    return result == ROPE_SUCCESS ? resolveRows(d->rotation.frequencies.count, &d->rotation.rows, reason) : result;
 }
 
 } // namespace

@@ -29,7 +29,7 @@ void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, PlanPa
     constants[ROPE_ID_ELEMENT_IN] = constants[ROPE_ID_ELEMENT_OUT] = shaderElement(bias.d.element);
     constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE;
     constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
-    constants[ROPE_ID_BIAS] = shaderBias(g.kind);
+    constants[ROPE_ID_BIAS] = shaderNumber(g.kind);
     constants[ROPE_ID_WRITES] = g.write_only != 0;
     constants[ROPE_ID_CAUSAL] = g.causal != 0;
     constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;
@@ -102,12 +102,7 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
 using namespace rope;
 
 RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    Planner planner(limits, plan);
-    ResolvedBias bias;
-    RopeResult result = resolveBias(*description, &bias, planner.reason());
-    if (result == ROPE_SUCCESS) result = addBiasPass(bias, &planner);
-    return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
+    return planDescription(description, limits, plan, resolveBias, addBiasPass);
 }
 #else
 

@@ -14,53 +14,32 @@ namespace {
 
 constexpr uint32_t kMaxDistance = (1u << 30) - 1;
 
-RopeResult checkBuckets(const RopeBiasDescription& g, RopeReason* reason) {
-    const uint32_t fewest = g.bidirectional != 0 ? 4 : 2;
-    if (g.buckets < fewest || g.buckets > ROPE_MAX_BUCKETS) {
-        return refuse(reason, ROPE_ERROR_INVALID, "buckets is %u; it must be from %u%s to %u", g.buckets, fewest,
-                      g.bidirectional != 0 ? ", as bidirectional," : "", ROPE_MAX_BUCKETS);
-    }
-    const Buckets b = bucketsOf(g.buckets, g.max_distance, g.bidirectional);
-    if (g.max_distance > b.exact && g.max_distance <= kMaxDistance) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "max_distance is %u; it must be more than the %u distances that have a bucket of their own, and at "
-                  "most %u",
-                  g.max_distance, b.exact, kMaxDistance);
-}
-
-RopeResult resolveBiasKind(RopeBiasDescription* g, RopeReason* reason) {
+RopeResult resolveBiasOptions(ResolvedBias* bias, RopeReason* reason) {
+    RopeBiasDescription* g = &bias->filled;
     const RopeResult result = checkChoice("kind", g->kind, ROPE_BIAS_ALIBI, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (g->write_only != 0 && g->batch > 1) {
-        return refuse(reason, ROPE_ERROR_INVALID, "write_only with batch %u; a bias is the same for all, so batch is 1",
-                      g->batch);
-    }
-    if (g->kind != ROPE_BIAS_T5)
-        return g->kind == ROPE_BIAS_CLIPPED ? checkClip(g->least, g->most, reason) : ROPE_SUCCESS;
-    if (g->buckets == 0) g->buckets = 32;
-    if (g->max_distance == 0) g->max_distance = 128;
-    return checkBuckets(*g, reason);
-}
-
-RopeResult resolveBiasOptions(RopeBiasDescription* g, RopeReason* reason) {
-    const RopeResult result = resolveBiasKind(g, reason);
-    return result == ROPE_SUCCESS ? checkScores({g->heads, g->queries, g->keys}, g->positions, reason) : result;
-}
-
-// Fills in how the given values lie, and clears all that a bias does not read of RopeRows.
-RopeResult resolveBiasValues(ResolvedBias* bias, RopeReason* reason) {
-    RopeBiasDescription* g = &bias->filled;
-    RopeRows rows = {};
-    rows.offset = g->rows.offset;
-    rows.row_stride = g->rows.row_stride != 0 ? g->rows.row_stride : g->heads;
-    rows.pair_stride = g->rows.pair_stride;
-    rows.element = g->rows.element;
-    bias->row_count = g->kind == ROPE_BIAS_T5        ? g->buckets
-                      : g->kind == ROPE_BIAS_CLIPPED ? static_cast<uint32_t>(g->most - g->least) + 1
-                                                     : 1;
-    const RopeResult result = resolveRows(1, &rows, reason);
-    g->rows = rows;
-    return result;
+    const bool t5 = g->kind == ROPE_BIAS_T5, clipped = g->kind == ROPE_BIAS_CLIPPED;
+    if (t5 && g->buckets == 0) g->buckets = 32;
+    if (t5 && g->max_distance == 0) g->max_distance = 128;
+    const uint32_t fewest = g->bidirectional != 0 ? 4 : 2;
+    const bool countable = t5 && g->buckets >= fewest && g->buckets <= ROPE_MAX_BUCKETS;
+    const uint32_t exact = countable ? bucketsOf(g->buckets, g->max_distance, g->bidirectional).exact : 0;
+    const Refusal refusals[] = {
+        invalid(g->write_only != 0 && g->batch > 1,
+                "write_only with batch %u; a bias is the same for all, so batch is 1", g->batch),
+        invalid(t5 && !countable, "buckets is %u; it must be from %u%s to %u", g->buckets, fewest, ROPE_MAX_BUCKETS),
+        invalid(
+            t5 && (g->max_distance <= exact || g->max_distance > kMaxDistance),
+            "max_distance is %u; it must be more than the %u distances that have a bucket of their own, and at most "
+            "%u",
+            g->max_distance, exact, kMaxDistance),
+    };
+    const ScoreCounts counts = {
+        g->heads, g->queries, g->keys, 1, g->keys, clipped ? g->least : 0, clipped ? g->most : 0};
+    const RopeResult refused = refuseByFirst(refusals, reason, g->bidirectional != 0 ? ", as bidirectional," : "");
+    if (refused != ROPE_SUCCESS) return refused;
+    bias->row_count = t5 ? g->buckets : clipped ? static_cast<uint32_t>(g->most - g->least) + 1 : 1;
+    return resolveScores(counts, g->batch, g->element, g->positions, &bias->d, reason);
 }
 
 } // namespace
@@ -68,21 +47,13 @@ RopeResult resolveBiasValues(ResolvedBias* bias, RopeReason* reason) {
 RopeResult resolveBias(const RopeBiasDescription& given, ResolvedBias* bias, RopeReason* reason) {
     memset(bias, 0, sizeof *bias);
     bias->filled = given;
-    RopeResult result = resolveBiasOptions(&bias->filled, reason);
-    if (result != ROPE_SUCCESS) return result;
-    RopeRotateDescription d = {};
-    d.batch = given.batch;
-    d.tokens = given.queries;
-    d.head_dim = given.keys;
-    d.element = given.element;
-    d.positions = given.positions;
     bias->scores = given.x;
-    result = resolveWithoutTensors(false, &d, reason);
-    if (result == ROPE_SUCCESS) result = resolveHeadMajorLayout("x", d, given.heads, true, &bias->scores, reason);
-    if (result == ROPE_SUCCESS) result = resolveBiasValues(bias, reason);
-    if (result == ROPE_SUCCESS && given.kind == ROPE_BIAS_T5)
-        bias->buckets = bucketsOf(bias->filled.buckets, bias->filled.max_distance, given.bidirectional);
-    bias->d = d;
+    RopeBiasDescription* g = &bias->filled;
+    RopeResult result = resolveBiasOptions(bias, reason);
+    if (result == ROPE_SUCCESS) result = resolveHeadMajorLayout("x", bias->d, g->heads, true, &bias->scores, reason);
+    if (result == ROPE_SUCCESS) result = resolveValues(g->heads, &g->rows, reason);
+    if (result == ROPE_SUCCESS && g->kind == ROPE_BIAS_T5)
+        bias->buckets = bucketsOf(g->buckets, g->max_distance, g->bidirectional);
     return result;
 }
 

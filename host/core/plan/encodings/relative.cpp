@@ -158,7 +158,7 @@ void setConstants(const ResolvedRelative& r, const RelativeCut& cut, const RopeL
     pass->group_size = cut.lanes * cut.queries;
 }
 
-void addRelativePass(const ResolvedRelative& r, const RelativeCut& cut, Planner* planner) {
+void addCutPass(const ResolvedRelative& r, const RelativeCut& cut, Planner* planner) {
     const RopeRelativeDescription& g = r.filled;
     const bool keys = g.side == ROPE_RELATIVE_KEYS;
     const RopeShader& shader = keys ? rope_shader_relative_keys : rope_shader_relative_values;
@@ -184,7 +184,7 @@ void addRelativePass(const ResolvedRelative& r, const RelativeCut& cut, Planner*
     writePush(push, pass);
 }
 
-RopeResult planRelative(const ResolvedRelative& r, Planner* planner) {
+RopeResult addRelativePass(const ResolvedRelative& r, Planner* planner) {
     const RopeLimits& limits = planner->limits();
     RelativeCut cut;
     const bool keys = r.filled.side == ROPE_RELATIVE_KEYS;
@@ -194,8 +194,8 @@ RopeResult planRelative(const ResolvedRelative& r, Planner* planner) {
                       static_cast<uint32_t>(keys ? scoreBytes(cut) : outputBytes(cut)));
     }
     if (keys) cut.parts = smaller((r.filled.keys - 1) / tileKeys(cut, r.filled.element_x) + 1, kMostParts);
-    addRelativePass(r, cut, planner);
-    return planner->finish();
+    addCutPass(r, cut, planner);
+    return ROPE_SUCCESS;
 }
 
 } // namespace
@@ -204,12 +204,7 @@ RopeResult planRelative(const ResolvedRelative& r, Planner* planner) {
 using namespace rope;
 
 RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    Planner planner(limits, plan);
-    ResolvedRelative relative;
-    RopeResult result = resolveRelative(*description, &relative, planner.reason());
-    if (result == ROPE_SUCCESS) result = planRelative(relative, &planner);
-    return result == ROPE_SUCCESS ? result : planner.refused(result);
+    return planDescription(description, limits, plan, resolveRelative, addRelativePass);
 }
 #else
 

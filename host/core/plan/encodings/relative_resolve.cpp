@@ -4,6 +4,7 @@
 #include "plan/encodings/scores.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
+#include "plan/scale.h"
 
 #include <string.h>
 
@@ -11,15 +12,14 @@
 namespace rope {
 namespace {
 
-RopeResult checkRelativeOptions(const RopeRelativeDescription& g, RopeReason* reason) {
-    const double scale = g.scale;
-    if (!(scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20)))
-        return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
+RopeResult resolveRelativeOptions(ResolvedRelative* relative, RopeReason* reason) {
+    const RopeRelativeDescription& g = relative->filled;
     const Choice choices[] = {{"side", g.side, ROPE_RELATIVE_VALUES}, {"element_x", g.element_x, kLastTensorElement}};
-    RopeResult result = checkChoices(choices, 2, reason);
-    if (result == ROPE_SUCCESS) result = checkScores({g.heads, g.queries, g.keys}, g.positions, reason);
-    if (result == ROPE_SUCCESS) result = checkClip(g.least, g.most, reason);
-    return result == ROPE_SUCCESS ? checkScoreCount("dim", g.dim, reason) : result;
+    RopeResult result = checkFactor(g.scale, reason);
+    if (result == ROPE_SUCCESS) result = checkChoices(choices, 2, reason);
+    if (result != ROPE_SUCCESS) return result;
+    return resolveScores({g.heads, g.queries, g.keys, g.dim, g.dim, g.least, g.most}, g.batch, g.element_q, g.positions,
+                         &relative->d, reason);
 }
 
 // Refuses odd geometry of 16-bit elements, which are read and written in twos.
@@ -30,20 +30,6 @@ RopeResult checkEvenGeometry(const char* name, RopeElement element, uint32_t cou
     return refuse(reason, ROPE_ERROR_INVALID,
                   "%s has 16-bit elements at an odd offset or stride, or an odd number of them; they must be even",
                   name);
-}
-
-RopeResult resolveVectors(ResolvedRelative* relative, RopeReason* reason) {
-    RopeRelativeDescription* g = &relative->filled;
-    RopeRows rows = {};
-    rows.offset = g->rows.offset;
-    rows.row_stride = g->rows.row_stride != 0 ? g->rows.row_stride : g->dim;
-    rows.pair_stride = g->rows.pair_stride;
-    rows.element = g->rows.element;
-    relative->row_count = static_cast<uint32_t>(g->most - g->least) + 1;
-    const RopeResult result = resolveRows(1, &rows, reason);
-    rows.pair_stride = g->rows.pair_stride; // 0: every head has the same vectors
-    g->rows = rows;
-    return result;
 }
 
 RopeResult resolveRelativeLayouts(ResolvedRelative* relative, RopeReason* reason) {
@@ -67,22 +53,16 @@ RopeResult resolveRelative(const RopeRelativeDescription& given, ResolvedRelativ
     memset(relative, 0, sizeof *relative);
     RopeRelativeDescription* g = &relative->filled;
     *g = given;
-    RopeResult result = checkRelativeOptions(*g, reason);
+    RopeResult result = resolveRelativeOptions(relative, reason);
     if (result != ROPE_SUCCESS) return result;
-    RopeRotateDescription d = {};
-    d.batch = g->batch;
-    d.tokens = g->queries;
-    d.head_dim = g->dim;
-    d.element = g->element_q;
-    d.positions = g->positions;
-    result = resolveWithoutTensors(false, &d, reason);
-    relative->d = d;
-    g->element_q = d.element;
+    g->element_q = relative->d.element;
     if (g->element_x == ROPE_ELEMENT_DEFAULT) g->element_x = g->element_q;
     if (g->scale == 0 || g->side == ROPE_RELATIVE_VALUES) g->scale = 1;
-    if (result == ROPE_SUCCESS) result = resolveVectors(relative, reason);
-    if (result == ROPE_SUCCESS) result = resolveRelativeLayouts(relative, reason);
-    return result;
+    relative->row_count = static_cast<uint32_t>(g->most - g->least) + 1;
+    const uint32_t head_stride = g->rows.pair_stride; // 0: every head has the same vectors
+    result = resolveValues(g->dim, &g->rows, reason);
+    g->rows.pair_stride = head_stride;
+    return result == ROPE_SUCCESS ? resolveRelativeLayouts(relative, reason) : result;
 }
 
 } // namespace rope

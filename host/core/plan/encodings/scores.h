@@ -5,14 +5,18 @@
 
 namespace rope {
 
+// The counts of scores, and the elements of a query. What a bias does not have is 1: dim, and the row of `least` and
+// `most` 0.
 struct ScoreCounts {
-    uint32_t heads, queries, keys;
+    uint32_t heads, queries, keys, dim, elements;
+    int32_t least, most;
 };
-// Checks the counts, and that the positions of queries are whole and not packed.
-RopeResult checkScores(const ScoreCounts& counts, const RopePositions& positions, RopeReason* reason);
-RopeResult checkScoreCount(const char* name, uint32_t count, RopeReason* reason);
-// Checks the range of distances, from the least to the most, that have a row each.
-RopeResult checkClip(int32_t least, int32_t most, RopeReason* reason);
+// Checks the counts, the range of distances that have a row each, and that the positions of queries are whole and not
+// packed. *d becomes the scores as a rotation that does not turn: queries are its tokens.
+RopeResult resolveScores(const ScoreCounts& counts, uint32_t batch, RopeElement element, const RopePositions& positions,
+                         RopeRotateDescription* d, RopeReason* reason);
+// Fills in how given values lie, and clears all that is not read of RopeRows. `row` elements are the packed row.
+RopeResult resolveValues(uint64_t row, RopeRows* rows, RopeReason* reason);
 
 // Fills in a layout whose default is packed as [batch][heads][queries][elements]. d.tokens counts the queries, and
 // d.head_dim the elements.

@@ -10,40 +10,32 @@ namespace {
 bool hasBias(const RopeFusedTensor& t) { return t.heads != 0 && t.bias != 0; }
 bool hasBiases(const RopeFusedDescription& d) { return hasBias(d.q) || hasBias(d.k) || hasBias(d.v); }
 
-RopeResult resolveOffsets(RopeFusedDescription* filled, RopeReason* reason) {
-    if (!hasBiases(*filled)) return ROPE_SUCCESS;
-    RopeElement& element = filled->bias_element;
-    if (element == ROPE_ELEMENT_DEFAULT) element = ROPE_ELEMENT_F32;
-    if (element < ROPE_ELEMENT_F32 || element > kLastTensorElement) {
-        return refuse(reason, ROPE_ERROR_INVALID, "bias_element is %d; biases are floats, %d to %d",
-                      static_cast<int>(element), ROPE_ELEMENT_F32, kLastTensorElement);
-    }
-    const struct {
-        const char* name;
-        const RopeFusedTensor& tensor;
-    } tensors[] = {{"q.bias_offset", filled->q}, {"k.bias_offset", filled->k}, {"v.bias_offset", filled->v}};
-    for (const auto& t : tensors) {
-        const uint64_t elements = static_cast<uint64_t>(t.tensor.heads) * t.tensor.head_dim;
-        if (!hasBias(t.tensor)) continue;
-        if (elements <= UINT32_MAX && t.tensor.bias_offset <= UINT32_MAX - elements) continue;
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s is %llu; its biases lie beyond what 32 bits count", t.name,
-                      static_cast<unsigned long long>(t.tensor.bias_offset));
-    }
-    return ROPE_SUCCESS;
-}
-
 } // namespace
 
 RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
-    const double clip = filled->clip;
-    if (magnitudeBits(clip) != 0 && !isFromTo(clip, 0, 0x1.fffffep127))
-        return refuse(reason, ROPE_ERROR_INVALID, "clip is %.9g; it must be more than 0 and finite, or 0", clip);
+    const bool biases = hasBiases(*filled);
     const RopeOperation operation = filled->rotation.operation;
-    if (operation != ROPE_OPERATION_FORWARD && (hasBiases(*filled) || clip != 0)) {
-        return refuse(reason, ROPE_ERROR_INVALID, "operation is %d with %s; that goes with the forward operation, %d",
-                      static_cast<int>(operation), hasBiases(*filled) ? "biases" : "a clip", ROPE_OPERATION_FORWARD);
+    RopeElement& element = filled->bias_element;
+    if (biases && element == ROPE_ELEMENT_DEFAULT) element = ROPE_ELEMENT_F32;
+    const Refusal refusals[] = {
+        invalid(magnitudeBits(filled->clip) != 0 && !isFromTo(filled->clip, 0, 0x1.fffffep127),
+                "clip is %g; it must be more than 0 and finite, or 0", filled->clip),
+        invalid(operation != ROPE_OPERATION_FORWARD && (biases || filled->clip != 0),
+                "operation is %d with %s; that goes with the forward operation, %d", operation, ROPE_OPERATION_FORWARD),
+        invalid(biases && (element < ROPE_ELEMENT_F32 || element > kLastTensorElement),
+                "bias_element is %d; biases are floats, %d to %d", element, ROPE_ELEMENT_F32, kLastTensorElement),
+    };
+    RopeResult result = refuseByFirst(refusals, reason, biases ? "biases" : "a clip");
+    for (const FusedRole role : kFusedRoles) {
+        const RopeFusedTensor& t = tensorOf(*filled, role);
+        const uint64_t elements = uint64_t{t.heads} * t.head_dim;
+        const Refusal too_far[] = {
+            tooLarge(hasBias(t) && (elements > UINT32_MAX || t.bias_offset > UINT32_MAX - elements),
+                     "%s.bias_offset is %u; its biases lie beyond what 32 bits count", t.bias_offset),
+        };
+        if (result == ROPE_SUCCESS) result = refuseByFirst(too_far, reason, kRoleNames[role]);
     }
-    return resolveOffsets(filled, reason);
+    return result;
 }
 
 void setBiases(const FusedGroup& group, const RopeLimits& limits, PlanPass* pass) {

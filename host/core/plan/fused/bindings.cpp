@@ -90,7 +90,7 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
         tokens->position_token = lowWord(found.access.stride[kToken]);
         if (!isPacked(found.positions)) tokens->position_batch = lowWord(found.access.stride[kBatch]);
     } else {
-        pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderPositionElement(fused.count_element);
+        pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderNumber(fused.count_element);
     }
     if (filled.tokens_counted != 0) {
         pass->constants[ROPE_ID_PASS] |= ROPE_PASS_COUNTED;
@@ -210,17 +210,6 @@ uint32_t countBuffers(const FusedGroup& group) {
     for (const PassAccess& access : group.access) count += access.extent != 0 ? 1u : 0u;
     forEachTensor(group, [&](const FusedTensor& t) { count += hasWeightsInBuffer(t.norm) ? 1u : 0u; });
     return count + (anyOf(group, [](const FusedTensor& t) { return t.takes(ROPE_STAGE_BIASES); }) ? 1u : 0u);
-}
-
-// The slot map goes into POSITIONS, so that is one buffer fewer only where POSITIONS is bound for something else.
-RopeResult checkBuffers(const PlanPass& pass, const RopeLimits& limits, RopeReason* reason) {
-    constexpr uint32_t kMapAndPositions = 1u << ROPE_BINDING_SLOT_MAP | 1u << ROPE_BINDING_POSITIONS;
-    constexpr uint32_t kWeights = 1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS;
-    const uint32_t bound = boundBindings(pass);
-    const char* advice = (bound & kMapAndPositions) == kMapAndPositions ? "set cache.map_in_positions to 1"
-                         : (bound & kWeights) != 0                      ? "set weights of its norms to arrays"
-                                                                        : "ropeLimitsFromDevice fills it in";
-    return checkStorageBuffers(pass, limits, advice, reason);
 }
 
 bool exceedsBinding(const FusedGroup& group, const RopeLimits& limits) {

@@ -21,8 +21,6 @@ uint64_t destinationUnits(const FusedGroup& group, RopeElement element, uint64_t
 void bindTensors(FusedGroup* group);
 // Returns the storage buffers of a dispatch.
 uint32_t countBuffers(const FusedGroup& group);
-// Refuses more buffers than the device binds together, and says what makes them fewer.
-RopeResult checkBuffers(const PlanPass& pass, const RopeLimits& limits, RopeReason* reason);
 // True if the caches of K and V lie in one buffer that no binding spans together.
 bool exceedsBinding(const FusedGroup& group, const RopeLimits& limits);
 

@@ -12,56 +12,37 @@
 namespace rope {
 namespace {
 
-RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
-    const Choice choices[] = {{"cache.kind", cache.kind, kLastCacheKind}, {"cache.order", cache.order, ROPE_CACHE_HND}};
-    return checkChoices(choices, 2, reason);
-}
-
-// Fills in the pages of a cache. A cache without pages is one page.
-RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
-    if (cache->slots == 0 || cache->slots > kMaxCount) {
-        return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be from 1 to %u", cache->slots,
-                      kMaxCount);
-    }
-    if (cacheKind(*cache).map == SlotMap::kPages && (cache->page_size == 0 || cache->table_pages == 0)) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.page_size is %u and cache.table_pages is %u; a page table takes 1 or more of each",
-                      cache->page_size, cache->table_pages);
-    }
-    if (cache->page_size == 0) cache->page_size = cache->slots;
-    if (cache->slots % cache->page_size != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be a multiple of cache.page_size, %u",
-                      cache->slots, cache->page_size);
-    }
-    return ROPE_SUCCESS;
-}
-
-// Fills in how the list of slots or the page table lies in its buffer. Clears these members if the cache reads
-// neither.
-RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
-    const bool table = cacheKind(*cache).map == SlotMap::kPages;
+// Fills in the pages of a cache, and how the list of slots or the page table lies in its buffer. A cache without pages
+// is one page. A cache that reads neither list nor table has none of its members.
+RopeResult resolveSlots(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
+    const bool table = cacheKind(*cache).map == SlotMap::kPages, map = readsSlotMap(*cache);
     if (!table) cache->table_pages = 0;
-    if (!readsSlotMap(*cache)) {
+    if (!map) {
         cache->map_element = ROPE_POSITION_INT32;
         cache->map_offset = cache->map_batch_stride = 0;
         cache->map_in_positions = 1;
-        return ROPE_SUCCESS;
     }
-    if (cache->map_element != ROPE_POSITION_INT32 && cache->map_element != ROPE_POSITION_INT64) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.map_element is %d; slots and tables are INT32 (%d) or "
-                      "INT64 (%d)",
-                      static_cast<int>(cache->map_element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
-    }
-    if (cache->table_pages > kMaxCount) {
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "cache.table_pages is %u; it may be at most %u", cache->table_pages,
-                      kMaxCount);
-    }
-    RopeResult result = checkStrideLimit("cache.map_offset", cache->map_offset, reason);
-    if (result == ROPE_SUCCESS) result = checkStrideLimit("cache.map_batch_stride", cache->map_batch_stride, reason);
-    if (result != ROPE_SUCCESS) return result;
-    if (cache->map_batch_stride == 0) cache->map_batch_stride = table ? cache->table_pages : d.tokens;
-    return ROPE_SUCCESS;
+    const uint32_t page = cache->page_size != 0 ? cache->page_size : 1;
+    const Refusal refusals[] = {
+        invalid(cache->slots == 0 || cache->slots > kMaxCount, "cache.slots is %u; it must be from 1 to %u",
+                cache->slots, kMaxCount),
+        invalid(table && (cache->page_size == 0 || cache->table_pages == 0),
+                "cache.page_size is %u and cache.table_pages is %u; a page table takes 1 or more of each",
+                cache->page_size, cache->table_pages),
+        invalid(cache->slots % page != 0, "cache.slots is %u; it must be a multiple of cache.page_size, %u",
+                cache->slots, page),
+        invalid(cache->map_element != ROPE_POSITION_INT32 && cache->map_element != ROPE_POSITION_INT64,
+                "cache.map_element is %d; slots and tables are INT32 (%d) or INT64 (%d)", cache->map_element,
+                ROPE_POSITION_INT32, ROPE_POSITION_INT64),
+        tooLarge(cache->table_pages > kMaxCount, "cache.table_pages is %u; it may be at most %u", cache->table_pages,
+                 kMaxCount),
+        tooLarge(larger(cache->map_offset, cache->map_batch_stride) > kMaxStride,
+                 "cache.map_offset is %u and cache.map_batch_stride is %u; each may be at most 2^33 elements",
+                 cache->map_offset, cache->map_batch_stride),
+    };
+    if (cache->page_size == 0) cache->page_size = cache->slots;
+    if (map && cache->map_batch_stride == 0) cache->map_batch_stride = table ? cache->table_pages : d.tokens;
+    return refuseByFirst(refusals, reason);
 }
 
 // The bytes of a buffer from a tensor's first place to behind its last. A dense region has every byte between them.
@@ -93,10 +74,10 @@ RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Ca
         layout->batch_stride = cache.slots * slot;
     }
     const uint32_t caches = apart ? shape.caches : 1;
-    NamedStride strides[4] = {{&layout->batch_stride, caches, "batch"},
-                              {&layout->page_stride, cache.slots / cache.page_size, "page"},
-                              {&layout->token_stride, cache.page_size, "token"},
-                              {&layout->head_stride, shape.heads, "head"}};
+    StrideCount strides[4] = {{layout->batch_stride, caches, &layout->batch_stride, "batch"},
+                              {layout->page_stride, cache.slots / cache.page_size, &layout->page_stride, "page"},
+                              {layout->token_stride, cache.page_size, &layout->token_stride, "token"},
+                              {layout->head_stride, shape.heads, &layout->head_stride, "head"}};
     uint64_t span = shape.elements;
     RopeResult result = resolveStrides(name, strides, 4, true, &span, reason);
     if (result == ROPE_SUCCESS) result = checkOffset(name, layout->offset, reason);
@@ -104,11 +85,6 @@ RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Ca
                span / cache.slots / caches == slot && span % (static_cast<uint64_t>(cache.slots) * caches) == 0};
     return result;
 }
-
-// A stride, and how many places it separates.
-struct StrideCount {
-    uint64_t stride, count;
-};
 
 bool isInRegion(uint64_t byte, const ByteRegion& region) {
     return region.dense && byte >= region.begin && byte < region.end;
@@ -138,20 +114,14 @@ RopeResult checkRegions(const ByteRegion* regions, uint32_t count, RopeReason* r
 ByteRegion positionRegion(const char* name, uint64_t offset, uint32_t bytes, StrideCount a, StrideCount b = {1, 1},
                           StrideCount c = {1, 1}) {
     constexpr uint64_t kMaxSpan = 1ull << 60; // no buffer has so many elements, and their bytes stay within 64 bits
-    StrideCount* strides[] = {&a, &b, &c};
+    StrideCount strides[] = {a, b, c};
+    sortStrides(strides, 3);
     uint64_t span = 1;
     bool dense = true;
-    for (int i = 0; i < 3; ++i) {
-        for (int j = i + 1; j < 3; ++j) {
-            if (strides[j]->stride >= strides[i]->stride) continue;
-            StrideCount* const smaller = strides[j];
-            strides[j] = strides[i];
-            strides[i] = smaller;
-        }
-        if (strides[i]->count == 1) continue;
-        dense = dense && strides[i]->stride <= span;
-        span += (strides[i]->count - 1) * strides[i]->stride;
-        if (span > kMaxSpan) span = kMaxSpan;
+    for (const StrideCount& s : strides) {
+        if (s.count == 1) continue;
+        dense = dense && s.stride <= span;
+        span = smaller(span + (s.count - 1) * s.stride, kMaxSpan);
     }
     return {name, offset * bytes, (offset + span) * bytes, dense};
 }
@@ -213,52 +183,47 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) 
 
 namespace {
 
-RopeResult checkGivenScale(const char* name, RopeElement element, uint32_t heads, const RopeCacheScale& scale,
-                           RopeReason* reason) {
+RopeResult checkGivenScale(const char* name, const RopeFusedTensor& t, RopeReason* reason) {
+    const RopeCacheScale& scale = t.given_scale;
     if (scale.count == 0) return ROPE_SUCCESS;
-    if (!isFloat8(element)) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", name,
-                      scale.count, name, static_cast<int>(element), ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2);
-    }
-    if (scale.values == nullptr || (scale.count != 1 && scale.count != heads)) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.given_scale has %u values at %s; it takes 1, or %u for %s's heads, an array", name,
-                      scale.count, scale.values == nullptr ? "null" : "an address", heads, name);
-    }
-    for (uint32_t i = 0; i < scale.count; ++i) {
-        const double value = static_cast<double>(scale.values[i]);
-        if (isFromTo(value, 0x1p-100, 0x1p100)) continue;
-        return refuse(reason, ROPE_ERROR_INVALID, "%s.given_scale.values[%u] is %.9g; it must be from 2^-100 to 2^100",
-                      name, i, value);
-    }
-    return ROPE_SUCCESS;
+    uint32_t wrong = 0; // the first value that is none
+    while (scale.values != nullptr && wrong < scale.count && isFromTo(scale.values[wrong], 0x1p-100, 0x1p100)) ++wrong;
+    const bool has_wrong = scale.values != nullptr && wrong != scale.count;
+    const Refusal refusals[] = {
+        invalid(!isFloat8(t.element),
+                "%s.given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", scale.count,
+                t.element, ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2),
+        invalid(scale.values == nullptr, "%s.given_scale has %u values at null; it takes an array", scale.count),
+        invalid(scale.count != 1 && scale.count != t.heads,
+                "%s.given_scale has %u values; it takes 1, or %u for %s's heads", scale.count, t.heads),
+        invalid(has_wrong, "%s.given_scale.values[%u] is %g; it must be from 2^-100 to 2^100", wrong,
+                has_wrong ? scale.values[wrong] : 0),
+    };
+    return refuseByFirst(refusals, reason, name);
 }
 
 } // namespace
 
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
-    RopeResult result = checkCacheChoices(*cache, reason);
-    if (result != ROPE_SUCCESS) return result;
-    if (cache->kind == ROPE_CACHE_NONE) {
-        memset(cache, 0, sizeof *cache);
-        return result;
-    }
-    result = resolvePages(cache, reason);
-    return result != ROPE_SUCCESS ? result : resolveSlotMap(d, cache, reason);
+    const Choice choices[] = {{"cache.kind", cache->kind, kLastCacheKind},
+                              {"cache.order", cache->order, ROPE_CACHE_HND}};
+    const RopeResult result = checkChoices(choices, 2, reason);
+    if (result != ROPE_SUCCESS || cache->kind != ROPE_CACHE_NONE)
+        return result != ROPE_SUCCESS ? result : resolveSlots(d, cache, reason);
+    memset(cache, 0, sizeof *cache);
+    return result;
 }
 
 RopeResult resolveCacheLayouts(const RopeRotateDescription& d, RopeFusedDescription* filled, RopeReason* reason) {
-    const struct {
-        const char *name, *to_name, *scales_name;
-        RopeFusedTensor* tensor;
-    } tensors[] = {{"k", "k.to", "k.stored_scales", &filled->k}, {"v", "v.to", "v.stored_scales", &filled->v}};
+    static constexpr const char* kTo[] = {"", "k.to", "v.to"};
+    static constexpr const char* kScales[] = {"", "k.stored_scales", "v.stored_scales"};
     const RopeCache& cache = filled->cache;
     const uint32_t caches = isPacked(d.positions) ? d.positions.sequences : d.batch;
     ByteRegion regions[4];
     uint32_t count = 0;
-    for (const auto& named : tensors) {
-        RopeFusedTensor& t = *named.tensor;
+    for (const FusedRole role : kFusedRoles) {
+        if (role == kQ) continue;
+        RopeFusedTensor& t = *tensorOf(filled, role);
         if (cache.one_buffer == 0) count = 0;
         if (t.heads == 0) {
             t.given_scale = {};
@@ -266,11 +231,11 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, RopeFusedDescript
         }
         const CacheShape shape = {caches, t.heads, t.head_dim, t.element};
         const CacheShape scale = {caches, t.heads, 1, ROPE_ELEMENT_F32};
-        RopeResult result = checkGivenScale(named.name, t.element, t.heads, t.given_scale, reason);
+        RopeResult result = checkGivenScale(kRoleNames[role], t, reason);
         if (result == ROPE_SUCCESS)
-            result = resolveCacheLayout(named.to_name, cache, shape, &t.to, &regions[count++], reason);
+            result = resolveCacheLayout(kTo[role], cache, shape, &t.to, &regions[count++], reason);
         if (result == ROPE_SUCCESS && storesScales(t))
-            result = resolveCacheLayout(named.scales_name, cache, scale, &t.stored_scales, &regions[count++], reason);
+            result = resolveCacheLayout(kScales[role], cache, scale, &t.stored_scales, &regions[count++], reason);
         if (result == ROPE_SUCCESS) result = checkRegions(regions, count, reason);
         if (result != ROPE_SUCCESS) return result;
     }

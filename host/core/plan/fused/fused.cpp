@@ -112,7 +112,7 @@ uint32_t stagesOf(const FusedGroup& group) {
            (group.has(kQ) && group.tensors[kQ]->takes(ROPE_STAGE_SCALE) ? kQueryScale : 0);
 }
 
-RopeResult addGroup(const FusedGroup& group, Planner* planner) {
+void addGroup(const FusedGroup& group, Planner* planner) {
     const RopeRotateDescription& d = group.first().d;
     const bool odd = storedBytes(group) == 2;
     PlanPass* pass = planner->addPass(odd ? rope_shader_fused_odd : rope_shader_fused_wide, d.batch, d.tokens, 1);
@@ -130,7 +130,6 @@ RopeResult addGroup(const FusedGroup& group, Planner* planner) {
     setRecords(group, planner->limits(), &push, pass);
     setTokenWords(tokens, d.tokens, &push, pass);
     writePush(push, pass);
-    return checkBuffers(*pass, planner->limits(), planner->reason());
 }
 
 bool needsPosition(const FusedTensor& t) { return t.takes(ROPE_STAGE_TURN) && t.d.rotation.source != ROPE_SOURCE_ROWS; }
@@ -158,25 +157,13 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     writePush(push, pass);
 }
 
-RopeResult planFused(const RopeFusedDescription& description, const RopeLimits* limits, RopePlan* plan) {
-    Planner planner(limits, plan);
-    ResolvedFused fused;
+RopeResult addFusedPasses(const ResolvedFused& fused, Planner* planner) {
     FusedArrangement arrangement = {};
-    RopeResult result = resolveFused(description, &fused, planner.reason());
-    if (result == ROPE_SUCCESS) result = checkTuning(fused.filled.tuning, planner.limits(), planner.reason());
-    if (result == ROPE_SUCCESS) result = arrange(fused, planner.limits(), &arrangement, planner.reason());
-    for (uint32_t i = 0; result == ROPE_SUCCESS && i < arrangement.count; ++i)
-        result = addGroup(arrangement.groups[i], &planner);
-    if (result != ROPE_SUCCESS) return planner.refused(result);
-    if (fused.filled.count_outside != 0) addFusedCountPass(fused, &planner);
-    result = planner.finish();
-    return result == ROPE_SUCCESS ? result : planner.refused(result);
-}
-
-RopeResult planFusedOf(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan) {
-    RopeFusedDescription d = *static_cast<const RopeFusedDescription*>(planner.description);
-    d.tokens = tokens;
-    return planFused(d, planner.limits, plan);
+    RopeResult result = checkTuning(fused.filled.tuning, planner->limits(), planner->reason());
+    if (result == ROPE_SUCCESS) result = arrange(fused, planner->limits(), &arrangement, planner->reason());
+    for (uint32_t i = 0; i < arrangement.count; ++i) addGroup(arrangement.groups[i], planner);
+    if (result == ROPE_SUCCESS && fused.filled.count_outside != 0) addFusedCountPass(fused, planner);
+    return result;
 }
 
 } // namespace
@@ -185,14 +172,12 @@ RopeResult planFusedOf(const TokenPlanner& planner, uint32_t tokens, RopePlan* p
 using namespace rope;
 
 RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    return planFused(*description, limits, plan);
+    return planDescription(description, limits, plan, resolveFused, addFusedPasses);
 }
 
 RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,
                               const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
-    const uint32_t sequences = description != nullptr ? description->batch : 0;
-    return planRange({description, limits, planFusedOf, sequences, false}, least, most, plans, plan_count);
+    return planRange<ropePlanFused>(description, limits, /* cuts_by_tokens= */ false, least, most, plans, plan_count);
 }
 #else
 

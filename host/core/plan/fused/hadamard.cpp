@@ -13,20 +13,17 @@ constexpr uint32_t kLeastBlock = 16, kMostBlock = 512;
 RopeResult checkBlock(const char* name, const RopeFusedTensor& t, RopeReason* reason) {
     const uint32_t block = t.hadamard;
     if (block == 0 || t.heads == 0) return ROPE_SUCCESS;
-    if (block < kLeastBlock || block > kMostBlock || (block & (block - 1)) != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s.hadamard is %u; it must be a power of two from %u to %u, or 0",
-                      name, block, kLeastBlock, kMostBlock);
-    }
-    if (t.head_dim % block != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.hadamard is %u, and %s has heads of %u elements, which are no whole blocks", name, block,
-                      name, t.head_dim);
-    }
-    const RopeNorm& norm = t.norm;
-    if (norm.kind == ROPE_NORM_NONE || ((norm.begin | norm.dim) & (block - 1)) == 0) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "%s.norm takes %u elements from %u on, and %s.hadamard is %u; a norm takes whole blocks", name,
-                  norm.dim, norm.begin, name, block);
+    const bool normed = t.norm.kind != ROPE_NORM_NONE;
+    const Refusal refusals[] = {
+        invalid(block < kLeastBlock || block > kMostBlock || (block & (block - 1)) != 0,
+                "%s.hadamard is %u; it must be a power of two from %u to %u, or 0", block, kLeastBlock, kMostBlock),
+        invalid(t.head_dim % block != 0,
+                "%s.hadamard is %u, and %s has heads of %u elements, which are no whole blocks", block, t.head_dim),
+        invalid(normed && ((t.norm.begin | t.norm.dim) & (block - 1)) != 0,
+                "%s.norm takes %u elements from %u on, and %s.hadamard is %u; a norm takes whole blocks", t.norm.dim,
+                t.norm.begin, block),
+    };
+    return refuseByFirst(refusals, reason, name);
 }
 
 // True if all lanes of a tensor hold eight elements side by side, in two vectors of float32.
@@ -54,25 +51,24 @@ uint32_t hadamardStage(uint32_t block) {
 }
 
 RopeResult checkHadamard(const RopeFusedDescription& filled, RopeReason* reason) {
-    RopeResult result = checkBlock("q", filled.q, reason);
-    if (result == ROPE_SUCCESS) result = checkBlock("k", filled.k, reason);
-    if (result == ROPE_SUCCESS) result = checkBlock("v", filled.v, reason);
-    if (result != ROPE_SUCCESS) return result;
+    RopeResult result = ROPE_SUCCESS;
+    for (const FusedRole role : kFusedRoles)
+        if (result == ROPE_SUCCESS) result = checkBlock(kRoleNames[role], tensorOf(filled, role), reason);
     const RopeFusedTensor &q = filled.q, &k = filled.k;
-    if (q.heads != 0 && k.heads != 0 && q.hadamard != k.hadamard) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "q.hadamard is %u and k.hadamard is %u; the attention's products would be others, so give both "
-                      "the same",
-                      q.hadamard, k.hadamard);
-    }
-    const bool any = (q.hadamard | k.hadamard | filled.v.hadamard) != 0;
     const RopeOperation operation = filled.rotation.operation;
-    if (!any || operation == ROPE_OPERATION_FORWARD || operation == ROPE_OPERATION_SHIFT) return ROPE_SUCCESS;
-    return refuse(
-        reason, ROPE_ERROR_INVALID,
-        "operation is %d with hadamard, which goes with forward, %d, and shift, %d; turn the gradient back in "
-        "a pass of its own, whose q has the block and no_rotation",
-        static_cast<int>(operation), ROPE_OPERATION_FORWARD, ROPE_OPERATION_SHIFT);
+    const bool any = (q.hadamard | k.hadamard | filled.v.hadamard) != 0;
+    const Refusal refusals[] = {
+        invalid(
+            q.heads != 0 && k.heads != 0 && q.hadamard != k.hadamard,
+            "q.hadamard is %u and k.hadamard is %u; the attention's products would be others, so give both the same",
+            q.hadamard, k.hadamard),
+        invalid(any && operation != ROPE_OPERATION_FORWARD && operation != ROPE_OPERATION_SHIFT,
+                "operation is %d with hadamard, which goes with forward, %d, and shift, %d; turn the gradient back in "
+                "a pass "
+                "of its own, whose q has the block and no_rotation",
+                operation, ROPE_OPERATION_FORWARD, ROPE_OPERATION_SHIFT),
+    };
+    return result != ROPE_SUCCESS ? result : refuseByFirst(refusals, reason);
 }
 
 bool canTransformTogether(const FusedTensor& a, const FusedTensor& b) {

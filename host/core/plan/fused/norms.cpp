@@ -17,130 +17,93 @@ uint64_t weightElements(const RopeNorm& norm, uint32_t tokens, uint32_t heads) {
 
 constexpr uint64_t kMostWeightsBefore = 0xFFFF; // elements of a binding before its first weight
 
-RopeResult checkOperation(const char* name, RopeOperation operation, RopeReason* reason) {
-    if (operation == ROPE_OPERATION_FORWARD) return ROPE_SUCCESS;
-    if (operation == ROPE_OPERATION_TRANSPOSE) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "operation transpose with %s.norm; send the gradient back through the rotation without a norm, "
-                      "and through the norm in a pass of your own",
-                      name);
-    }
-    return refuse(reason, ROPE_ERROR_INVALID, "operation %s with %s.norm; a norm goes with the forward operation",
-                  operation == ROPE_OPERATION_INVERSE ? "inverse" : "shift", name);
-}
-
-// Fills in the part of a head that a norm takes.
-RopeResult resolvePart(const char* name, const RopeFusedTensor& tensor, RopeNorm* norm, RopeReason* reason) {
-    if ((norm->begin | norm->dim) % 4 != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.begin is %u and %s.norm.dim is %u; each must be a multiple of 4", name, norm->begin,
-                      name, norm->dim);
-    }
-    if (norm->begin >= tensor.head_dim || norm->dim > tensor.head_dim - norm->begin) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.begin is %u and %s.norm.dim is %u; a head of %u elements has no such part", name,
-                      norm->begin, name, norm->dim, tensor.head_dim);
-    }
-    if (norm->dim == 0) norm->dim = tensor.head_dim - norm->begin;
-    return ROPE_SUCCESS;
-}
-
 // Refuses options of a norm that do not go together.
-RopeResult checkOptions(const char* name, bool is_v, const RopeNorm& norm, RopeReason* reason) {
+RopeResult checkOptions(const char* name, RopeOperation operation, const RopeFusedTensor& tensor, RopeReason* reason) {
+    const RopeNorm& norm = tensor.norm;
     const bool layer = norm.kind == ROPE_NORM_LAYER;
-    if (layer && norm.all_heads != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.all_heads is %u with ROPE_NORM_LAYER, which takes each head by itself; leave it 0", name,
-                      norm.all_heads);
-    }
-    if (norm.biases != nullptr && (!layer || norm.weights == nullptr)) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.biases is an address; biases go with ROPE_NORM_LAYER and `weights`", name);
-    }
-    if (norm.weights != nullptr && norm.no_weights != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.weights is an address, and %s.norm.no_weights is %u; leave one of them 0", name, name,
-                      norm.no_weights);
-    }
-    if (is_v && hasWeightsInBuffer(norm)) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.weights is null, and V has no buffer of weights; give an array, or set "
-                      "%s.norm.no_weights to 1",
-                      name, name);
-    }
-    return ROPE_SUCCESS;
-}
-
-// Heads share an array's weights, or each has weights behind the last head's.
-RopeResult checkArrayOfWeights(const char* name, const RopeFusedTensor& tensor, const RopeNorm& norm,
-                               RopeReason* reason) {
-    if (norm.weights_head_stride != 0 && norm.weights_head_stride != norm.dim) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.weights_head_stride is %llu; in an array it is 0 or the %u elements of the norm", name,
-                      static_cast<unsigned long long>(norm.weights_head_stride), norm.dim);
-    }
-    const uint64_t weights = (norm.weights_head_stride != 0 ? uint64_t{tensor.heads} : 1) * norm.dim;
-    if (weights <= kMaxNormElements) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.norm.weights are %llu floats; an array holds at most %llu", name,
-                  static_cast<unsigned long long>(weights), static_cast<unsigned long long>(kMaxNormElements));
+    const uint32_t left = norm.begin < tensor.head_dim ? tensor.head_dim - norm.begin : 0;
+    const Refusal refusals[] = {
+        invalid(!isFromTo(norm.epsilon, 0, 0x1.fffffep127) && magnitudeBits(norm.epsilon) != 0,
+                "%s.norm.epsilon is %g; it must be finite and not negative", norm.epsilon),
+        invalid(
+            operation == ROPE_OPERATION_TRANSPOSE,
+            "operation transpose with %s.norm; send the gradient back through the rotation without a norm, and through "
+            "the norm in a pass of your own"),
+        invalid(operation == ROPE_OPERATION_INVERSE,
+                "operation inverse with %s.norm; a norm goes with the forward operation"),
+        invalid(operation == ROPE_OPERATION_SHIFT,
+                "operation shift with %s.norm; a norm goes with the forward operation"),
+        invalid(layer && norm.all_heads != 0,
+                "%s.norm.all_heads is %u with ROPE_NORM_LAYER, which takes each head by itself; leave it 0",
+                norm.all_heads),
+        invalid(norm.biases != nullptr && (!layer || norm.weights == nullptr),
+                "%s.norm.biases is an address; biases go with ROPE_NORM_LAYER and `weights`"),
+        invalid(norm.weights != nullptr && norm.no_weights != 0,
+                "%s.norm.weights is an address, and %s.norm.no_weights is %u; leave one of them 0", norm.no_weights),
+        invalid(
+            name[0] == 'v' && hasWeightsInBuffer(norm),
+            "%s.norm.weights is null, and V has no buffer of weights; give an array, or set %s.norm.no_weights to 1"),
+        invalid((norm.begin | norm.dim) % 4 != 0,
+                "%s.norm.begin is %u and %s.norm.dim is %u; each must be a multiple of 4", norm.begin, norm.dim),
+        invalid(left == 0 || norm.dim > left,
+                "%s.norm.begin is %u and %s.norm.dim is %u; a head of %u elements has no such part", norm.begin,
+                norm.dim, tensor.head_dim),
+    };
+    return refuseByFirst(refusals, reason, name);
 }
 
 RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeFusedTensor& tensor, RopeNorm* norm,
                               RopeReason* reason) {
     if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = norm->dim;
     if (norm->no_weights != 0) return ROPE_SUCCESS;
-    if (norm->weights != nullptr) return checkArrayOfWeights(name, tensor, *norm, reason);
-    if (norm->weights_element == ROPE_ELEMENT_DEFAULT) norm->weights_element = ROPE_ELEMENT_F32;
-    if (norm->weights_element < ROPE_ELEMENT_F32 || norm->weights_element > kLastTensorElement) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.weights_element is %d; weights are floats, %d to %d", name,
-                      static_cast<int>(norm->weights_element), ROPE_ELEMENT_F32, kLastTensorElement);
-    }
-    const struct {
-        const char* names[2]; // of Q's norm and of K's
-        uint64_t value;
-    } distances[] = {
-        {{"q.norm.weights_offset", "k.norm.weights_offset"}, norm->weights_offset},
-        {{"q.norm.weights_token_stride", "k.norm.weights_token_stride"}, norm->weights_token_stride},
-        {{"q.norm.weights_head_stride", "k.norm.weights_head_stride"}, norm->weights_head_stride},
+    const uint64_t each = norm->weights_head_stride, given = (each != 0 ? uint64_t{tensor.heads} : 1) * norm->dim;
+    const Refusal of_array[] = {
+        invalid(each != 0 && each != norm->dim,
+                "%s.norm.weights_head_stride is %u; in an array it is 0 or the %u elements of the norm", each,
+                norm->dim),
+        tooLarge(given > kMaxNormElements, "%s.norm.weights are %u floats; an array holds at most %u", given,
+                 kMaxNormElements),
     };
-    for (const auto& distance : distances) {
-        const RopeResult result = checkStrideLimit(distance.names[name[0] != 'q'], distance.value, reason);
-        if (result != ROPE_SUCCESS) return result;
-    }
-    const uint64_t elements = weightElements(*norm, tokens, tensor.heads);
-    if (elements <= UINT32_MAX - kMostWeightsBefore) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                  "%s.norm's weights span %llu elements, more than 32 bits count; use smaller strides", name,
-                  static_cast<unsigned long long>(elements));
+    if (norm->weights != nullptr) return refuseByFirst(of_array, reason, name);
+    if (norm->weights_element == ROPE_ELEMENT_DEFAULT) norm->weights_element = ROPE_ELEMENT_F32;
+    const Refusal of_buffer[] = {
+        invalid(norm->weights_element < ROPE_ELEMENT_F32 || norm->weights_element > kLastTensorElement,
+                "%s.norm.weights_element is %d; weights are floats, %d to %d", norm->weights_element, ROPE_ELEMENT_F32,
+                kLastTensorElement),
+        tooLarge(norm->weights_offset > kMaxStride, "%s.norm.weights_offset is %u; it may be at most 2^33 elements",
+                 norm->weights_offset),
+        tooLarge(norm->weights_token_stride > kMaxStride,
+                 "%s.norm.weights_token_stride is %u; it may be at most 2^33 elements", norm->weights_token_stride),
+        tooLarge(each > kMaxStride, "%s.norm.weights_head_stride is %u; it may be at most 2^33 elements", each),
+        tooLarge(weightElements(*norm, tokens, tensor.heads) > UINT32_MAX - kMostWeightsBefore,
+                 "%s.norm's weights span %u elements, more than 32 bits count; use smaller strides",
+                 weightElements(*norm, tokens, tensor.heads)),
+    };
+    return refuseByFirst(of_buffer, reason, name);
 }
 
 } // namespace
 
-RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const RopeFusedTensor& tensor, RopeNorm* norm,
-                       RopeReason* reason) {
-    if (norm->kind < ROPE_NORM_NONE || norm->kind > ROPE_NORM_LAYER) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.kind is %d; it must be a RopeNormKind, 0 to %d", name,
-                      static_cast<int>(norm->kind), ROPE_NORM_LAYER);
-    }
-    if (norm->kind == ROPE_NORM_NONE) return ROPE_SUCCESS;
-    if (tensor.heads == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.kind is %d, and %s has no heads to norm; leave it 0", name,
-                      static_cast<int>(norm->kind), name);
-    }
-    const double epsilon = norm->epsilon;
-    if (!isFromTo(epsilon, 0, 0x1.fffffep127) && magnitudeBits(epsilon) != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.epsilon is %.9g; it must be finite and not negative", name,
-                      epsilon);
-    }
-    RopeResult result = checkOperation(name, d.rotation.operation, reason);
-    if (result == ROPE_SUCCESS) result = checkOptions(name, name[0] == 'v', *norm, reason);
-    if (result == ROPE_SUCCESS) result = resolvePart(name, tensor, norm, reason);
+RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, RopeFusedTensor* tensor, RopeReason* reason) {
+    RopeNorm* norm = &tensor->norm;
+    const Refusal refusals[] = {
+        invalid(norm->kind < ROPE_NORM_NONE || norm->kind > ROPE_NORM_LAYER,
+                "%s.norm.kind is %d; it must be a RopeNormKind, 0 to %d", norm->kind, ROPE_NORM_LAYER),
+        invalid(norm->kind != ROPE_NORM_NONE && tensor->heads == 0,
+                "%s.norm.kind is %d, and %s has no heads to norm; leave it 0", norm->kind),
+    };
+    RopeResult result = refuseByFirst(refusals, reason, name);
+    if (result != ROPE_SUCCESS || norm->kind == ROPE_NORM_NONE) return result;
+    result = checkOptions(name, d.rotation.operation, *tensor, reason);
     if (result != ROPE_SUCCESS) return result;
-    const uint64_t together = static_cast<uint64_t>(tensor.heads) * norm->dim;
-    if (norm->all_heads == 0 || together <= kMaxNormElements)
-        return resolveNormWeights(name, d.tokens, tensor, norm, reason);
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.norm.all_heads of %u heads of %u elements; it takes at most %llu",
-                  name, tensor.heads, norm->dim, static_cast<unsigned long long>(kMaxNormElements));
+    if (norm->dim == 0) norm->dim = tensor->head_dim - norm->begin;
+    const Refusal too_large[] = {
+        tooLarge(norm->all_heads != 0 && uint64_t{tensor->heads} * norm->dim > kMaxNormElements,
+                 "%s.norm.all_heads of %u heads of %u elements; it takes at most %u", tensor->heads, norm->dim,
+                 kMaxNormElements),
+    };
+    result = refuseByFirst(too_large, reason, name);
+    return result != ROPE_SUCCESS ? result : resolveNormWeights(name, d.tokens, *tensor, norm, reason);
 }
 
 bool canNormTogether(const FusedTensor& a, const FusedTensor& b) {

@@ -10,40 +10,42 @@
 namespace rope {
 namespace {
 
-uint32_t weightCount(const RopeFusedTensor& t) {
-    const RopeNorm& norm = t.norm;
-    if (norm.kind == ROPE_NORM_NONE || norm.weights == nullptr) return 0;
-    return (norm.weights_head_stride != 0 ? t.heads : 1) * norm.dim;
+// One array of PARAMETERS.
+struct Part {
+    const float* values;
+    uint32_t count;
+};
+// The arrays in their order. Each is padded to four elements; a norm takes fours.
+struct Parts {
+    Part of[9];
+};
+
+Part partOf(const RopeFusedTensor& t, const float* values) {
+    const bool given = t.norm.kind != ROPE_NORM_NONE && values != nullptr;
+    return {values, given ? (t.norm.weights_head_stride != 0 ? t.heads : 1) * t.norm.dim : 0};
 }
 
-// Returns the weights and the biases of a norm.
-uint32_t normCount(const RopeFusedTensor& t) { return weightCount(t) * (t.norm.biases != nullptr ? 2 : 1); }
+Parts partsOf(const RopeFusedDescription& g) {
+    return {{{g.query_scale.values, g.query_scale.count},
+             partOf(g.q, g.q.norm.weights),
+             partOf(g.q, g.q.norm.biases),
+             partOf(g.k, g.k.norm.weights),
+             partOf(g.k, g.k.norm.biases),
+             partOf(g.v, g.v.norm.weights),
+             partOf(g.v, g.v.norm.biases),
+             {g.k.given_scale.values, g.k.given_scale.count},
+             {g.v.given_scale.values, g.v.given_scale.count}}};
+}
 
 uint32_t roundUpToFour(uint32_t count) { return (count + 3) & ~3u; }
-
-// Writes `count` floats at element `at` of the destination.
-void writeFloats(const float* values, uint32_t count, uint32_t at, void* destination) {
-    if (count != 0) memcpy(static_cast<char*>(destination) + size_t{at} * sizeof(float), values, count * sizeof(float));
-}
-
-void writeNorm(const RopeFusedTensor& t, uint32_t at, void* destination) {
-    const uint32_t count = weightCount(t);
-    writeFloats(t.norm.weights, count, at, destination);
-    if (t.norm.biases != nullptr) writeFloats(t.norm.biases, count, at + count, destination);
-}
 
 } // namespace
 
 ParameterLayout parameterLayout(const ResolvedFused& fused) {
-    const RopeFusedDescription& g = fused.filled;
-    ParameterLayout p = {};
-    p.weights[kQ] = roundUpToFour(g.query_scale.count);
-    p.weights[kK] = p.weights[kQ] + roundUpToFour(normCount(g.q));
-    p.weights[kV] = p.weights[kK] + roundUpToFour(normCount(g.k));
-    p.scales[0] = p.weights[kV] + roundUpToFour(normCount(g.v));
-    p.scales[1] = p.scales[0] + roundUpToFour(g.k.given_scale.count);
-    p.end = p.scales[1] + roundUpToFour(g.v.given_scale.count);
-    return p;
+    uint32_t at[10] = {};
+    const Parts parts = partsOf(fused.filled);
+    for (uint32_t i = 0; i < 9; ++i) at[i + 1] = at[i] + roundUpToFour(parts.of[i].count);
+    return {{at[1], at[3], at[5]}, {at[7], at[8]}, at[9]};
 }
 
 } // namespace rope
@@ -56,17 +58,15 @@ RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* de
     ResolvedFused fused;
     const RopeResult result = resolveFused(*description, &fused, reason);
     if (result != ROPE_SUCCESS) return result;
-    const RopeFusedDescription& g = fused.filled;
-    const ParameterLayout p = parameterLayout(fused);
-    if (p.end != 0 && destination == nullptr) return refuseNull(reason, "destination");
-    if (p.end != 0) memset(destination, 0, size_t{p.end} * sizeof(float));
-    writeNorm(g.q, p.weights[kQ], destination);
-    writeNorm(g.k, p.weights[kK], destination);
-    writeNorm(g.v, p.weights[kV], destination);
-    writeFloats(g.query_scale.values, g.query_scale.count, 0, destination);
-    const RopeCacheScale &k_scale = g.k.given_scale, &v_scale = g.v.given_scale;
-    writeFloats(k_scale.values, k_scale.count, p.scales[0], destination);
-    writeFloats(v_scale.values, v_scale.count, p.scales[1], destination);
+    const uint32_t end = parameterLayout(fused).end;
+    if (end == 0) return result;
+    if (destination == nullptr) return refuseNull(reason, "destination");
+    memset(destination, 0, size_t{end} * sizeof(float));
+    char* to = static_cast<char*>(destination);
+    for (const Part& part : partsOf(fused.filled).of) {
+        if (part.count != 0) memcpy(to, part.values, part.count * sizeof(float));
+        to += roundUpToFour(part.count) * sizeof(float);
+    }
     return result;
 }
 #else

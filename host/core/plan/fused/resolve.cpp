@@ -39,121 +39,82 @@ RopeResult setPackedSources(RopeFusedDescription* filled, RopeReason* reason) {
     return result;
 }
 
-RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason) {
-    const RopeQueryScale& scale = given.query_scale;
-    if (scale.count == 0) return ROPE_SUCCESS;
-    if (given.q.heads == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "query_scale.count is %u, and q has no heads; leave it 0",
-                      scale.count);
-    }
-    if (scale.values == nullptr || scale.count > kMaxQueryScales) {
-        return refuse(reason, ROPE_ERROR_INVALID, "query_scale has %u values at %s; it takes from 1 to %u, an array",
-                      scale.count, scale.values == nullptr ? "null" : "an address", kMaxQueryScales);
-    }
-    if (scale.interval != 0 && scale.offset < 1u << 31) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "query_scale.interval is %u and query_scale.offset is %u; 1 or more, and less than 2^31",
-                  scale.interval, scale.offset);
-}
-
 // True if pairing_out is another than pairing_in, before defaults are filled in.
 bool changesPairing(const RopeRotation& r) {
     const RopePairing in = r.pairing == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing;
     return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
 }
 
-// Refuses options that a cache turned where it lies cannot have.
-RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
-    if (!shiftsCache(given)) return ROPE_SUCCESS;
-    const RopeCache& cache = given.cache;
-    const char* what = given.q.heads != 0               ? "q has heads"
-                       : given.v.heads != 0             ? "v has heads"
-                       : given.k.norm.kind != 0         ? "k.norm is set"
-                       : given.packed_qkv != 0          ? "packed_qkv is 1"
-                       : given.k.bias != 0              ? "k.bias is 1"
-                       : given.clip != 0                ? "clip is set"
-                       : changesPairing(given.rotation) ? "pairing_out is another than pairing"
-                                                        : nullptr;
-    if (what != nullptr) {
-        return refuse(reason, ROPE_ERROR_INVALID, "operation shift with a cache turns K alone where it lies, but %s",
-                      what);
-    }
-    if (cache.delta == 0 && cache.kind != ROPE_CACHE_SLOTS) {
-        return refuse(
-            reason, ROPE_ERROR_INVALID,
-            "cache.delta is 0 with cache.kind %d, whose positions are slots; only SLOTS (%d) turn by positions",
-            static_cast<int>(cache.kind), ROPE_CACHE_SLOTS);
-    }
-    if (cache.delta == 0 || given.rotation.source == ROPE_SOURCE_INLINE) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "cache.delta is %d with source %d; it turns by computed angles, so use "
-                  "ROPE_SOURCE_INLINE",
-                  cache.delta, static_cast<int>(given.rotation.source));
+// Refuses contradictions between the options of a pass. `shift`: K rotates where it lies in the cache, by itself.
+RopeResult checkFusedOptions(const RopeFusedDescription& g, RopeReason* reason) {
+    const RopeQueryScale& scale = g.query_scale;
+    const bool scaled = scale.count != 0, shift = shiftsCache(g), by_positions = g.cache.delta == 0;
+    const char* const beside_shift = g.q.heads != 0               ? "q has heads"
+                                     : g.v.heads != 0             ? "v has heads"
+                                     : g.k.norm.kind != 0         ? "k.norm is set"
+                                     : g.packed_qkv != 0          ? "packed_qkv is 1"
+                                     : g.k.bias != 0              ? "k.bias is 1"
+                                     : g.clip != 0                ? "clip is set"
+                                     : changesPairing(g.rotation) ? "pairing_out is another than pairing"
+                                                                  : nullptr;
+    const Refusal refusals[] = {
+        invalid(g.q.heads == 0 && g.k.heads == 0 && g.v.heads == 0,
+                "q.heads, k.heads and v.heads are all 0; one tensor at least has heads"),
+        invalid(g.v.heads != 0 && g.cache.kind == ROPE_CACHE_NONE && g.out_of_place == 0 && g.packed_qkv == 0,
+                "v.heads is %u in place, not packed and without a cache; set out_of_place to 1, or give a cache",
+                g.v.heads),
+        invalid(g.tokens_counted != 0 && isPacked(g.positions),
+                "tokens_counted with positions.kind %d; packed sequences are counted by their lengths",
+                g.positions.kind),
+        invalid(g.tokens_counted != 0 && g.rotation.skip_last != 0,
+                "skip_last is %u with tokens_counted, and the plan does not know where the tokens end; leave it 0",
+                g.rotation.skip_last),
+        tooLarge(larger(larger(g.q.heads, g.k.heads), g.v.heads) > kMaxCount, "heads is %u; it may be at most %u",
+                 larger(larger(g.q.heads, g.k.heads), g.v.heads), kMaxCount),
+        tooLarge(g.tokens_offset > kMaxStride, "tokens_offset is %u; it may be at most 2^33 elements", g.tokens_offset),
+        tooLarge(g.tokens_counted != 0 && g.tokens_batch_stride > kMaxStride,
+                 "tokens_batch_stride is %u; it may be at most 2^33 elements", g.tokens_batch_stride),
+        invalid(scaled && g.q.heads == 0, "query_scale.count is %u, and q has no heads; leave it 0", scale.count),
+        invalid(scaled && scale.values == nullptr, "query_scale has %u values at null; it takes an array", scale.count),
+        invalid(scale.count > kMaxQueryScales, "query_scale has %u values; it takes from 1 to %u", scale.count,
+                kMaxQueryScales),
+        invalid(scaled && (scale.interval == 0 || scale.offset >= 1u << 31),
+                "query_scale.interval is %u and query_scale.offset is %u; 1 or more, and less than 2^31",
+                scale.interval, scale.offset),
+        invalid(shift && beside_shift != nullptr, "operation shift with a cache turns K alone where it lies, but %s"),
+        invalid(shift && by_positions && g.cache.kind != ROPE_CACHE_SLOTS,
+                "cache.delta is 0 with cache.kind %d, whose positions are slots; only SLOTS (%d) turn by positions",
+                g.cache.kind, ROPE_CACHE_SLOTS),
+        invalid(shift && !by_positions && g.rotation.source != ROPE_SOURCE_INLINE,
+                "cache.delta is %d with source %d; it turns by computed angles, so use ROPE_SOURCE_INLINE",
+                g.cache.delta, g.rotation.source),
+    };
+    return refuseByFirst(refusals, reason, beside_shift);
 }
 
-// Checks which tensors have heads, and the options that depend on it.
-RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reason) {
-    if (given.q.heads == 0 && given.k.heads == 0 && given.v.heads == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "q.heads, k.heads and v.heads are all 0; one tensor at least has heads");
-    }
-    if (given.v.heads != 0 && given.cache.kind == ROPE_CACHE_NONE && given.out_of_place == 0 && given.packed_qkv == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "v.heads is %u in place, not packed and without a cache; set out_of_place to 1, or give a cache",
-                      given.v.heads);
-    }
-    if (given.tokens_counted != 0 && isPacked(given.positions)) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "tokens_counted with positions.kind %d; packed sequences are counted by their lengths",
-                      static_cast<int>(given.positions.kind));
-    }
-    if (given.tokens_counted != 0 && given.rotation.skip_last != 0) {
-        return refuse(
-            reason, ROPE_ERROR_INVALID,
-            "skip_last is %u with tokens_counted, and the plan does not know where the tokens end; leave it 0",
-            given.rotation.skip_last);
-    }
-    RopeResult result = checkHeads(given.q.heads, reason);
-    if (result == ROPE_SUCCESS) result = checkHeads(given.k.heads, reason);
-    if (result == ROPE_SUCCESS) result = checkHeads(given.v.heads, reason);
-    if (result == ROPE_SUCCESS) result = checkStrideLimit("tokens_offset", given.tokens_offset, reason);
-    if (result != ROPE_SUCCESS || given.tokens_counted == 0) return result;
-    return checkStrideLimit("tokens_batch_stride", given.tokens_batch_stride, reason);
-}
-
-// Fills in how wide the heads of a tensor are, and where their rotary part starts.
-RopeResult resolveWidth(const char* name, bool turned, const RopeRotateDescription& d, RopeFusedTensor* tensor,
-                        RopeReason* reason) {
-    if (tensor->heads == 0) return ROPE_SUCCESS;
-    const bool own = tensor->head_dim != 0;
-    if (!own) tensor->head_dim = d.head_dim;
-    if (tensor->head_dim > kMaxCount) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s.head_dim is %u; it must be from 1 to %u, or 0", name,
-                      tensor->head_dim, kMaxCount);
-    }
-    if (!turned) tensor->rotary_begin = own ? 0 : d.rotation.rotary_begin;
-    if (turned && tensor->rotary_begin == 0) tensor->rotary_begin = d.rotation.rotary_begin;
-    const uint64_t end = uint64_t{tensor->rotary_begin} + d.rotation.rotary_dim;
-    if (!turned || end <= tensor->head_dim) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "%s.head_dim is %u and %s.rotary_begin is %u; a rotary part of %u elements does not lie in it", name,
-                  tensor->head_dim, name, tensor->rotary_begin, d.rotation.rotary_dim);
-}
-
-// Fills in what a tensor is written as.
-RopeResult resolveElement(const char* name, bool cached, bool in_place, RopeElement given, RopeFusedTensor* tensor,
-                          RopeReason* reason) {
-    if (tensor->heads == 0) return ROPE_SUCCESS;
-    RopeElement& element = tensor->element;
+// Fills in how wide the heads of a tensor are, where their rotary part starts, and what the tensor is written as.
+RopeResult resolveWidthAndElement(const char* name, bool turned, bool cached, const RopeRotateDescription& d,
+                                  RopeFusedTensor* t, RopeReason* reason) {
+    if (t->heads == 0) return ROPE_SUCCESS;
+    const bool own = t->head_dim != 0, in_place = !cached && d.out_of_place == 0;
+    if (!own) t->head_dim = d.head_dim;
+    if (!turned) t->rotary_begin = own ? 0 : d.rotation.rotary_begin;
+    if (turned && t->rotary_begin == 0) t->rotary_begin = d.rotation.rotary_begin;
     const RopeElement last = cached ? kLastElement : kLastTensorElement;
-    if (element < ROPE_ELEMENT_DEFAULT || element > last) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s.element is %d; it must be %sRopeElement, 0 to %d", name,
-                      static_cast<int>(element), cached ? "a " : "a float without a cache, a ", last);
-    }
-    if (element == ROPE_ELEMENT_DEFAULT) element = given;
-    if (!in_place || element == given) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "%s.element is %d in place, and element is %d; set out_of_place to 1",
-                  name, static_cast<int>(element), static_cast<int>(given));
+    const bool is_element = t->element >= ROPE_ELEMENT_DEFAULT && t->element <= last;
+    const Refusal refusals[] = {
+        invalid(t->head_dim > kMaxCount, "%s.head_dim is %u; it must be from 1 to %u, or 0", t->head_dim, kMaxCount),
+        invalid(turned && uint64_t{t->rotary_begin} + d.rotation.rotary_dim > t->head_dim,
+                "%s.head_dim is %u and %s.rotary_begin is %u; a rotary part of %u elements does not lie in it",
+                t->head_dim, t->rotary_begin, d.rotation.rotary_dim),
+        invalid(!is_element && cached, "%s.element is %d; it must be a RopeElement, 0 to %d", t->element, last),
+        invalid(!is_element, "%s.element is %d; it must be a float without a cache, a RopeElement, 0 to %d", t->element,
+                last),
+        invalid(in_place && t->element != ROPE_ELEMENT_DEFAULT && t->element != d.element,
+                "%s.element is %d in place, and element is %d; set out_of_place to 1", t->element, d.element),
+    };
+    if (t->element == ROPE_ELEMENT_DEFAULT) t->element = d.element;
+    return refuseByFirst(refusals, reason, name);
 }
 
 bool rotates(const RopeFusedTensor& t) { return t.heads != 0 && t.no_rotation == 0; }
@@ -162,9 +123,7 @@ bool rotates(const RopeFusedTensor& t) { return t.heads != 0 && t.no_rotation ==
 // are moved.
 RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     RopeFusedDescription* filled = &fused->filled;
-    RopeResult result = checkFusedTensors(*filled, reason);
-    if (result == ROPE_SUCCESS) result = checkQueryScale(*filled, reason);
-    if (result == ROPE_SUCCESS) result = checkShift(*filled, reason);
+    RopeResult result = checkFusedOptions(*filled, reason);
     if (result != ROPE_SUCCESS) return result;
     RopeRotateDescription d = rotationOf(*filled);
     const bool wide = ropePositionBytes(d.positions.element) == 8;
@@ -179,38 +138,24 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     filled->positions = d.positions;
     if (!shiftsCache(*filled)) filled->cache.delta = 0;
     if (result == ROPE_SUCCESS) result = resolveCache(d, &filled->cache, reason);
-    const bool cached = filled->cache.kind != ROPE_CACHE_NONE, in_place = filled->out_of_place == 0;
-    if (result == ROPE_SUCCESS) result = resolveWidth("q", rotates(filled->q), d, &filled->q, reason);
-    if (result == ROPE_SUCCESS) result = resolveWidth("k", rotates(filled->k), d, &filled->k, reason);
-    if (result == ROPE_SUCCESS) result = resolveWidth("v", false, d, &filled->v, reason);
-    if (result == ROPE_SUCCESS) result = resolveElement("q", false, in_place, d.element, &filled->q, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveElement("k", cached, !cached && in_place, d.element, &filled->k, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveElement("v", cached, !cached && in_place, d.element, &filled->v, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("q", d, filled->q, &filled->q.norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("k", d, filled->k, &filled->k.norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("v", d, filled->v, &filled->v.norm, reason);
+    const bool cached = filled->cache.kind != ROPE_CACHE_NONE;
+    for (const FusedRole role : kFusedRoles) {
+        RopeFusedTensor* t = tensorOf(filled, role);
+        const char* name = kRoleNames[role];
+        const bool turned = role != kV && rotates(*t);
+        if (result == ROPE_SUCCESS) result = resolveWidthAndElement(name, turned, cached && role != kQ, d, t, reason);
+        if (result == ROPE_SUCCESS) result = resolveNorm(name, d, t, reason);
+    }
     if (result == ROPE_SUCCESS) result = checkHadamard(*filled, reason);
     if (result == ROPE_SUCCESS) result = resolveBiases(filled, reason);
     if (result == ROPE_SUCCESS && filled->packed_qkv != 0) result = setPackedSources(filled, reason);
     return result != ROPE_SUCCESS || !cached ? result : resolveCacheLayouts(d, filled, reason);
 }
 
-// The part that a tensor plays: its names in refusals, and the buffers that it takes by default.
-struct TensorRole {
-    const char *name, *source_name, *destination_name;
-    const RopeFusedTensor& tensor;
-    RopeSlot slot, slot_out;
-    FusedRole role;
-};
-
-uint32_t stagesOf(const RopeFusedDescription& filled, const TensorRole& role) {
-    const RopeFusedTensor& t = role.tensor;
+uint32_t stagesOf(const RopeFusedDescription& filled, const RopeFusedTensor& t, FusedRole role) {
     return (t.bias != 0 ? ROPE_STAGE_BIASES : 0) | (filled.clip != 0 ? ROPE_STAGE_CLIP : 0) |
-           (t.norm.kind != ROPE_NORM_NONE ? ROPE_STAGE_NORM : 0) |
-           (role.role != kV && rotates(t) ? ROPE_STAGE_TURN : 0) |
-           (role.role == kQ && filled.query_scale.count != 0 ? ROPE_STAGE_SCALE : 0) |
+           (t.norm.kind != ROPE_NORM_NONE ? ROPE_STAGE_NORM : 0) | (role != kV && rotates(t) ? ROPE_STAGE_TURN : 0) |
+           (role == kQ && filled.query_scale.count != 0 ? ROPE_STAGE_SCALE : 0) |
            (isForCaches(t.element) ? ROPE_STAGE_QUANTIZE : 0) | hadamardStage(t.hadamard);
 }
 
@@ -234,18 +179,25 @@ void clearFusedRotation(RopeRotateDescription* d) {
     d->rotation.pairing_out = d->rotation.pairing;
 }
 
-// Returns the stride that the caller gives, or that of packed heads. One token alone takes the pipeline of many so.
-uint64_t tokenStride(const RopeLayout& l, uint64_t packed_token) {
-    return isPackedLayout(l) ? packed_token : l.token_stride;
+// Returns what the caller says of a side. One token alone takes the pipeline of many, so packed heads have a stride
+// too.
+FusedSide sideOf(const RopeLayout& l, uint64_t packed_token) {
+    return {{}, isPackedLayout(l) ? packed_token : l.token_stride, l.batch_stride, isPackedLayout(l)};
 }
 
-RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReason* reason) {
-    const RopeFusedTensor& given = role.tensor;
-    if (given.heads == 0) return ROPE_SUCCESS;
+RopeResult addFusedTensor(FusedRole role, ResolvedFused* fused, RopeReason* reason) {
+    static constexpr struct {
+        const char *from, *to;
+        RopeSlot slot, slot_out;
+    } kRoles[] = {{"q.from", "q.to", ROPE_SLOT_Q, ROPE_SLOT_Q_OUT},
+                  {"k.from", "k.to", ROPE_SLOT_K, ROPE_SLOT_K_OUT},
+                  {"v.from", "v.to", ROPE_SLOT_V, ROPE_SLOT_V_OUT}};
     const RopeFusedDescription& filled = fused->filled;
+    const RopeFusedTensor& given = tensorOf(filled, role);
+    if (given.heads == 0) return ROPE_SUCCESS;
     FusedTensor* t = &fused->tensors[fused->count++];
-    t->name = role.name;
-    t->role = role.role;
+    t->name = kRoleNames[role];
+    t->role = role;
     t->d = rotationOf(filled);
     t->d.q = t->d.k = {};
     t->d.head_dim = given.head_dim;
@@ -255,34 +207,30 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     t->cached = t->role != kQ && filled.cache.kind != ROPE_CACHE_NONE;
     const bool in_place = t->cached ? shiftsCache(filled) : filled.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    t->stages = stagesOf(filled, role);
+    t->stages = stagesOf(filled, given, role);
     if (t->role == kV && t->d.head_dim != filled.head_dim)
         t->d.rotation.rotary_dim = t->d.rotation.chunk_dim = 0; // it may not fit
     if (!t->takes(ROPE_STAGE_TURN)) clearFusedRotation(&t->d);
     t->norm = given.norm;
     t->bias_offset = given.bias_offset;
-    t->from_slot = filled.packed_qkv != 0 ? ROPE_SLOT_Q : role.slot;
-    t->to_slot = in_place ? t->from_slot : role.slot_out;
+    t->from_slot = filled.packed_qkv != 0 ? ROPE_SLOT_Q : kRoles[role].slot;
+    t->to_slot = in_place ? t->from_slot : kRoles[role].slot_out;
     RopeTensor sides = tensorOf(given);
-    const RopeLayout& to = in_place ? sides.from : sides.to;
     const uint64_t packed_token = static_cast<uint64_t>(t->heads) * t->d.head_dim;
-    t->source_token = tokenStride(sides.from, packed_token);
-    t->destination_token = tokenStride(to, packed_token);
-    t->source_batch = sides.from.batch_stride;
-    t->destination_batch = to.batch_stride;
-    t->source_packed = isPackedLayout(sides.from);
-    t->destination_packed = !t->cached && isPackedLayout(to);
+    t->source = sideOf(sides.from, packed_token);
+    t->destination = sideOf(in_place ? sides.from : sides.to, packed_token);
+    if (t->cached) t->destination.packed = false;
     RopeResult result = ROPE_SUCCESS;
     if (!t->cached) {
-        result = resolveTensor(role.source_name, role.destination_name, t->d, &sides, reason);
-        t->destination = sides.to;
+        result = resolveTensor(kRoles[role].from, kRoles[role].to, t->d, &sides, reason);
+        static_cast<RopeLayout&>(t->destination) = sides.to;
     } else if (!in_place) {
-        result = resolveLayout(role.source_name, t->d, t->heads, false, &sides.from, reason);
+        result = resolveLayout(kRoles[role].from, t->d, t->heads, false, &sides.from, reason);
     }
     if (isShifted(*t))
-        t->source_token = t->destination_token = 0; // a shift reads and writes the cache alone
+        t->source.given_token = t->destination.given_token = 0; // a shift reads and writes the cache alone
     else
-        t->source = sides.from;
+        static_cast<RopeLayout&>(t->source) = sides.from;
     if (t->cached) setCacheOfTensor(filled.cache, given, t);
     if (result == ROPE_SUCCESS && !isForCaches(*t)) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
@@ -293,12 +241,8 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
 RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason) {
     memset(fused, 0, sizeof *fused);
     fused->filled = given;
-    RopeFusedDescription* filled = &fused->filled;
     RopeResult result = resolveAllButTensors(fused, reason);
-    const TensorRole roles[] = {{"q", "q.from", "q.to", filled->q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, kQ},
-                                {"k", "k.from", "k.to", filled->k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, kK},
-                                {"v", "v.from", "v.to", filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, kV}};
-    for (const TensorRole& role : roles)
+    for (const FusedRole role : kFusedRoles)
         if (result == ROPE_SUCCESS) result = addFusedTensor(role, fused, reason);
     if (result != ROPE_SUCCESS) return result;
     bool idle = true;

@@ -13,20 +13,28 @@ namespace rope {
 
 enum FusedRole : uint32_t { kQ, kK, kV };
 constexpr FusedRole kFusedRoles[] = {kQ, kK, kV};
+constexpr const char* kRoleNames[] = {"q", "k", "v"};
+inline RopeFusedTensor* tensorOf(RopeFusedDescription* d, FusedRole role) {
+    return role == kQ ? &d->q : role == kK ? &d->k : &d->v;
+}
+inline const RopeFusedTensor& tensorOf(const RopeFusedDescription& d, FusedRole role) {
+    return role == kQ ? d.q : role == kK ? d.k : d.v;
+}
+
+// One side of a tensor, and what its caller said of it: strides of one token or sequence alone are not in the layout.
+struct FusedSide : RopeLayout {
+    uint64_t given_token; // from token to token, also where there is one token only
+    uint64_t given_batch; // and from sequence to sequence; 0: packed, or not given of one sequence
+    bool packed;          // no stride of it was given: each follows from the counts
+};
 
 struct FusedTensor {
     const char* name;
     FusedRole role;
     RopeRotateDescription d; // the pass as this tensor takes it, without tensors; element_out may be a cache's
     uint32_t heads;
-    RopeLayout source;      // the tensor is read here, unless it is shifted
-    RopeLayout destination; // the tensor is written here if it has no cache
-    uint64_t source_token;  // the strides from token to token, also where there is one token only
-    uint64_t destination_token;
-    uint64_t source_batch; // and from sequence to sequence; 0: packed, or not given of one sequence
-    uint64_t destination_batch;
-    bool source_packed; // no stride of it was given: each follows from the counts
-    bool destination_packed;
+    FusedSide source;       // the tensor is read here, unless it is shifted
+    FusedSide destination;  // the tensor is written here if it has no cache
     RopeCacheLayout cache;  // the tensor is written here, and a shift reads it here
     RopeCacheLayout scales; // the scales, if the cache stores them apart
     bool has_scales;        // it does
@@ -56,7 +64,7 @@ inline uint64_t destinationHeadStride(const FusedTensor& t) {
 // If only one of two tensors is packed, their sequences are as far apart at one number of tokens alone. Such tensors
 // share nothing that asks for equal strides, or a range of tokens would have a pipeline in its midst.
 inline bool arePackedAlike(const FusedTensor& a, const FusedTensor& b, bool source) {
-    const bool alike = source ? a.source_packed == b.source_packed : a.destination_packed == b.destination_packed;
+    const bool alike = source ? a.source.packed == b.source.packed : a.destination.packed == b.destination.packed;
     return alike || a.d.batch == 1;
 }
 

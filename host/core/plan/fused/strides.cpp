@@ -33,23 +33,18 @@ GrownStrides takeApart(const Order& o) {
     return s;
 }
 
-} // namespace
-
-GrownStrides sourceStrides(const FusedTensor& t, uint32_t unit) {
-    const uint64_t batch = t.source_batch != 0 ? t.source_batch : t.source.batch_stride;
-    return takeApart(
-        {batch / unit, t.source_token / unit, t.source.head_stride / unit, t.heads, t.d.batch, t.source_packed});
+GrownStrides sideStrides(const FusedSide& s, const FusedTensor& t, uint32_t unit) {
+    const uint64_t batch = s.given_batch != 0 ? s.given_batch : s.batch_stride;
+    return takeApart({batch / unit, s.given_token / unit, s.head_stride / unit, t.heads, t.d.batch, s.packed});
 }
 
+} // namespace
+
+GrownStrides sourceStrides(const FusedTensor& t, uint32_t unit) { return sideStrides(t.source, t, unit); }
+
 GrownStrides destinationStrides(const FusedTensor& t, const ResolvedFused& fused, uint32_t unit) {
-    const bool blocks = formatOf(t.d.element_out).scale == ElementScale::kInBlock;
-    if (blocks) unit = ROPE_BLOCK_ELEMENTS;
-    const RopeLayout& l = t.destination;
-    if (!t.cached) {
-        const uint64_t batch = t.destination_batch != 0 ? t.destination_batch : l.batch_stride;
-        return takeApart(
-            {batch / unit, t.destination_token / unit, l.head_stride / unit, t.heads, t.d.batch, t.destination_packed});
-    }
+    if (formatOf(t.d.element_out).scale == ElementScale::kInBlock) unit = ROPE_BLOCK_ELEMENTS;
+    if (!t.cached) return sideStrides(t.destination, t, unit);
     const RopeCache& cache = fused.filled.cache;
     const bool paged = cache.page_size != cache.slots, per_sequence = cacheKind(cache).per_sequence;
     const uint32_t caches = per_sequence ? sequencesOf(t.d) : 1;
