@@ -1,8 +1,8 @@
-// A stage of a fused pass: each block of n elements is multiplied by Hadamard's matrix over the root of n. Every element is
-// multiplied by 1/sqrt(n) first. Butterflies of distance 1, 2, 4, ..., n/2 follow in this order, whatever elements a lane
-// holds, so no bit depends on lanes. A lane does the first ones, whose two elements it holds. Then heads lie in shared
-// memory, and a lane takes the elements of a column: those that the next butterflies meet. If the last butterfly's two
-// elements are a lane's two runs, it comes when they are back.
+// A stage of a fused pass: each block of n elements is multiplied by Hadamard's matrix over the root of n. Every
+// element is multiplied by 1/sqrt(n) first. Butterflies of distance 1, 2, 4, ..., n/2 follow in this order, whatever
+// elements a lane holds, so no bit depends on lanes. A lane does the first ones, whose two elements it holds. Then
+// heads lie in shared memory, and a lane takes the elements of a column: those that the next butterflies meet. If the
+// last butterfly's two elements are a lane's two runs, it comes when they are back.
 #ifndef ROPE_HADAMARD_GLSL
 #define ROPE_HADAMARD_GLSL
 #include "turn.glsl"
@@ -84,8 +84,11 @@ void write_blocks(WorkItem item, Runs runs, bool interleaved) {
 
 // Does the butterflies of columns: those of distance 2^first to 2^(first + most - 1), of which a tensor takes `bits`.
 void meet_in_columns(WorkItem item, uint first, const uint most, uint bits) {
+    const uint rounds = max(8u * kQuads >> most, 1u); // a lane takes as many elements as it holds
     uint columns = head_quads(item.tensor) * 4u >> most;
-    for (uint column = item.lane; column < columns; column += lanes_of(item.tensor)) {
+    for (uint round = 0u; round < rounds; ++round) {
+        uint column = item.lane + round * lanes_of(item.tensor);
+        if (column >= columns) break;
         uint begin = (column >> first << first + most) | (column & (1u << first) - 1u);
         for (uint h = 0u; h < kHeadsPerThread; ++h) {
             uint from = entry_of(h) * kHeadWords + word_of(begin);
@@ -120,12 +123,13 @@ void read_blocks(WorkItem item, Runs runs, bool interleaved) {
 
 // ---- The stage
 
-// Takes heads whose lanes hold these runs. Surplus threads hold what others hold, and take no column.
+// Takes heads whose lanes hold these runs. Surplus threads write nothing, and read what others hold. If they wrote,
+// Mali's compiler would keep every place from the write to the read, and spill.
 void transform_heads(WorkItem item, Runs runs, bool interleaved) {
     if (!kTransforms) return;
     bool takes = is_transformed(item.tensor);
     if (takes) begin_blocks(item, interleaved);
-    if (takes) write_blocks(item, runs, interleaved);
+    if (takes && item.is_there) write_blocks(item, runs, interleaved);
     barrier();
     if (takes && item.is_there) meet_in_columns(item, kFirstBits, kFirstRound, column_bits(item.tensor));
     barrier();
