@@ -13,7 +13,7 @@ struct RopePhase {
     uint sign; // bit 31: negate the sine
 };
 
-// A scaled number is nonnegative: high and low, which are Q0.64 together, times 2^exponent.
+// A scaled number is nonnegative: high and low, which are Q0.64 together, times 2^(exponent - 125).
 struct RopeScaled {
     uint high, low;
     int exponent;
@@ -25,9 +25,9 @@ struct RopeDistance {
 };
 
 ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
-    uint negative = choose(int(whole) < 0, 0xFFFFFFFFu, 0u);
-    uint rest = (fraction ^ negative) - negative;
-    RopeDistance d = {(whole ^ negative) + (negative & uint(rest == 0u)), rest, negative & 0x80000000u};
+    uint negative = uint(int(whole) >> 31);
+    RopeDistance d = {(whole ^ negative) - choose(fraction == 0u, negative, 0u), (fraction ^ negative) - negative,
+                      whole & 0x80000000u};
     return d;
 }
 
@@ -44,8 +44,8 @@ ROPE_FUNCTION RopePhase exact_phase(RopeDistance position, uvec4 frequency) {
     uint p = position.whole;
     uint carry = multiply_high(p, frequency.w);
     uint middle = p * frequency.z + carry;
-    carry = multiply_high(p, frequency.z) + uint(middle < carry);
-    RopePhase phase = {p * frequency.y + carry, middle, p * frequency.w, 0u};
+    uint high = p * frequency.y + multiply_high(p, frequency.z);
+    RopePhase phase = {high + uint(middle < carry), middle, p * frequency.w, 0u};
     return phase;
 }
 
@@ -68,13 +68,10 @@ ROPE_FUNCTION RopePhase add_fraction(RopePhase phase, RopeDistance position, uve
     return phase;
 }
 
-// Returns value * 2^-count rounded to nearest even, for counts from 1 to 31. `below` is not zero if more bits follow
-// the value's.
-ROPE_FUNCTION uint round_off(uint value, uint below, uint count) {
-    uint kept = value >> count;
-    uint rest = value * (1u << (32u - count));
-    uint sticky = choose(below != 0u, 1u, kept & 1u);
-    return kept + uint(rest + sticky > 0x80000000u);
+// Returns value / 256 rounded to nearest even. `below` is not zero if more bits follow the value's.
+ROPE_FUNCTION uint round_off(uint value, uint below) {
+    uint beside_half = (value & 0x17Fu) | below; // if half or more is cut off: not zero unless a tie is even
+    return (value >> 8) + choose(beside_half != 0u, value >> 7 & 1u, 0u);
 }
 
 // These words are 1/(2 pi) in binary, behind four words of zeros. Word (e + 128) / 32 starts at the bit of weight 2^-e.
@@ -108,7 +105,7 @@ ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency)
         uint first = choose(high != 0u, high, low);
         uint second = choose(high != 0u, low, 0u);
         uint left = uint(31 - highest_bit(first | 1u)) & 31u; // at most 31, which analyzers do not see
-        mantissa = round_off((first << left) | ((second >> 1) >> (31u - left)), second << left, 8u);
+        mantissa = round_off((first << left) | ((second >> 1) >> (31u - left)), second << left);
         exponent += 8 - int(left) + (high != 0u ? 32 : 0);
         high = multiply_high(mantissa, f);
         low = mantissa * f;
@@ -149,21 +146,21 @@ ROPE_FUNCTION RopeScaled octant_cosine(uint u, bool scaled) {
     uint versine =
         multiply_high(u, less_product(1324675871u, u, less_product(68093814u, u, less_product(1399900u, u, 15161u))));
     bool one = versine == 0u && scaled;
-    RopeScaled cosine = {choose(one, 0x80000000u, 0u - max(versine, 1u)), 0u, int(one)};
+    RopeScaled cosine = {choose(one, 0x80000000u, 0u - max(versine, 1u)), 0u, 125 + int(one)};
     return cosine;
 }
 
 // r is a nonzero phase of at most 1/8 turn; its leading 32 bits carry the relative precision.
 ROPE_FUNCTION RopeScaled octant_sine(RopePhase r, uint u) {
+    uint slope = less_product(3373259426u, u,
+                              less_product(346799332u, u, less_product(10696153u, u, less_product(157072u, u, 1325u))));
     bool one = r.high == 0u;
     bool two = r.middle == 0u && one;
     uint first = choose(two, r.low, choose(one, r.middle, r.high));
     uint second = choose(two, 0u, choose(one, r.low, r.middle));
     uint shift = uint(31 - highest_bit(first | 1u));
     uint leading = (first << shift) | ((second >> 1) >> (31u - shift));
-    uint slope = less_product(3373259426u, u,
-                              less_product(346799332u, u, less_product(10696153u, u, less_product(157072u, u, 1325u))));
-    int exponent = 3 - 32 * (int(one) + int(two)) - int(shift);
+    int exponent = 128 - 32 * (int(one) + int(two)) - int(shift);
     RopeScaled sine = {multiply_high(leading, slope), leading * slope, exponent};
     return sine;
 }
@@ -177,16 +174,16 @@ ROPE_FUNCTION uint scale_grid(uint mantissa, int exponent) {
 // Returns the bits of float32 scale * cos and scale * sin of a phase. A zero is always +0.
 ROPE_FUNCTION uvec2 cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_exponent) {
     uint quadrant = phase.high + 0x20000000u; // in its two highest bits
+    int rest = int(phase.high << 2);          // what is left of the highest word, four times
+    uint flip = uint(rest >> 31);
+    // Minus a number is its complement and one more. The one reaches a word if all words below it are zero.
     RopePhase r = phase;
-    r.high -= quadrant & 0xC0000000u;
-    uint sign = r.high & 0x80000000u;
-    uint flip = choose(sign != 0u, 0xFFFFFFFFu, 0u);
-    r.low = (r.low ^ flip) - flip;
-    r.middle = (r.middle ^ flip) + (flip & uint(r.low == 0u));
-    r.high = (r.high ^ flip) + (flip & uint((r.low | r.middle) == 0u));
+    r.low = (phase.low ^ flip) - flip;
+    r.middle = (phase.middle ^ flip) - choose(phase.low == 0u, flip, 0u);
+    r.high = (uint(rest >> 2) ^ flip) - choose((phase.low | phase.middle) == 0u, flip, 0u);
     uint t = choose(r.high >= 0x20000000u, 0xFFFFFFFFu, r.high * 8u + (r.middle >> 29));
     uint u = multiply_high(t, t);
-    bool none = (r.high | r.middle | r.low) == 0u;
+    bool none = (uint(rest) | phase.middle | phase.low) == 0u;
     bool scaled = scale_mantissa != 0x80000000u;
     RopeScaled first = octant_cosine(u, scaled);
     RopeScaled second = octant_sine(r, u);
@@ -200,14 +197,15 @@ ROPE_FUNCTION uvec2 cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale
         if (i != 0u) value = with_high_bit(value);
         first = second;
         c = s;
-        s = uint(value.exponent + scale_exponent + 125) * 0x800000u + round_off(value.high, value.low, 8u);
+        s = uint(value.exponent + scale_exponent) * 0x800000u + round_off(value.high, value.low);
     }
     // The quadrants have (c, s), (-s, c), (-c, -s), (s, -c); s has the sign of r. The signs come first, so that a zero
     // has none.
     bool swap = (quadrant & 0x40000000u) != 0u;
     uint turned = quadrant & 0x80000000u;
     c ^= turned ^ choose(swap, phase.sign, 0u);
-    s = choose(none, 0u, s ^ turned ^ sign ^ choose(swap, 0x80000000u, phase.sign));
+    s ^= turned ^ (flip & 0x80000000u) ^ choose(swap, 0x80000000u, phase.sign);
+    s = choose(none, 0u, s);
     uvec2 bits = {choose(swap, s, c), choose(swap, c, s)};
     return bits;
 }

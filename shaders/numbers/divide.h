@@ -128,7 +128,7 @@ ROPE_FUNCTION bool divide_radians(uint bits, uint mantissa, int exponent, ROPE_O
     uint cut = uint(max(1 - biased, 0));
     cut = choose(cut > 31u, 31u, cut); // a denormal, of fewer bits
     below |= (value << 1) << (31u - cut);
-    value = round_off(value >> cut, below, 8u);
+    value = round_off(value >> cut, below);
     quotient = uint(max(biased, 1) - 1) * 0x800000u + value;
     return biased < 224 && quotient < 0x6F800000u;
 }
