@@ -210,9 +210,7 @@ if(VKROPE_BUILD_TOOL OR VKROPE_BUILD_PYTHON)
         host/models/gguf/layers.cpp
         host/models/gguf/rule.cpp
         host/models/grid.cpp
-        host/models/head.cpp
         host/models/keys.cpp
-        host/models/layer_list.cpp
         host/models/layers.cpp
         host/models/models.cpp
         host/models/rule.cpp

@@ -41,14 +41,14 @@ void checkGridRule(const Json& rule, const std::string& name, bool partial) {
 }
 
 double readGridBase(const Json& config, const char* key, bool partial, double otherwise) {
-    const double outer = readNumber(config, key, 1, kMaxBase, NAN);
+    const double outer = readNumber(config, {key}, 1, kMaxBase, NAN);
     double inner = NAN;
     for (const char* name : {"rope_parameters", "rope_scaling"}) {
         const Json* rule = findKey(config, name);
         if (rule == nullptr) continue;
-        checkKind(config, name, JsonKind::object);
+        checkKinds(config, {name}, JsonKind::object);
         checkGridRule(*rule, name, partial);
-        inner = readNumber(*rule, "rope_theta", 1, kMaxBase, inner);
+        inner = readNumber(*rule, {"rope_theta"}, 1, kMaxBase, inner);
     }
     if (!std::isnan(outer) && !std::isnan(inner) && outer != inner)
         refuse("the configuration has two values of rope_theta, " + shown(outer) + " and " + shown(inner) +
@@ -83,7 +83,7 @@ std::vector<uint32_t> readAxisDims(const Grid& grid, ModelEncoding* encoding) {
     const std::string name = row.dims_key;
     std::vector<uint32_t> dims(row.dims.begin(), row.dims.end());
     if (const Json* list = findKey(grid.config, row.dims_key)) {
-        checkKind(grid.config, row.dims_key, JsonKind::numbers);
+        checkKinds(grid.config, {row.dims_key}, JsonKind::numbers);
         dims.clear();
         for (const Json& item : *list) {
             const double dim = item.get<double>();
@@ -109,7 +109,7 @@ std::vector<uint32_t> readAxisDims(const Grid& grid, ModelEncoding* encoding) {
 std::vector<double> readStretches(const Json& config) {
     const Json* list = findKey(config, "rope_scale");
     if (list == nullptr) return {2, 1, 1};
-    checkKind(config, "rope_scale", JsonKind::numbers);
+    checkKinds(config, {"rope_scale"}, JsonKind::numbers);
     const std::vector<double> stretches = list->get<std::vector<double>>();
     bool fits = stretches.size() == 3;
     for (const double stretch : stretches) fits = fits && stretch >= 1e-6 && stretch <= 1e6;
@@ -131,7 +131,7 @@ GridFrequencies readDiffusersModel(const Grid& grid, ModelEncoding* encoding) {
     checkGridKeys(grid, read);
     if (!readBool(grid.config, asks, row.asked_by == nullptr))
         refuse(std::string("the configuration's ") + asks + " is not true: the model has no rotation");
-    encoding->head_dim = readCount(grid.config, "attention_head_dim", kMaxHeadDim, row.head_dim);
+    encoding->head_dim = readCount(grid.config, {"attention_head_dim"}, kMaxHeadDim, row.head_dim);
     GridFrequencies frequencies;
     frequencies.base = row.base_key != nullptr ? readGridBase(grid.config, row.base_key, false, row.base) : row.base;
     if (row.stretched) frequencies.stretches = readStretches(grid.config);
@@ -152,17 +152,16 @@ uint32_t readTowerHead(const Grid& grid) {
     const Tower& tower = *grid.tower;
     uint32_t width = tower.width, heads = tower.heads, times = 1;
     if (tower.memory_attention) {
-        width = readCount(config, "memory_attention_hidden_size", kMaxCount, width);
-        heads = readCount(config, "memory_attention_num_attention_heads", kMaxCount, heads);
-        times = readCount(config, "memory_attention_downsample_rate", kMaxCount, times);
+        width = readCount(config, {"memory_attention_hidden_size"}, kMaxCount, width);
+        heads = readCount(config, {"memory_attention_num_attention_heads"}, kMaxCount, heads);
+        times = readCount(config, {"memory_attention_downsample_rate"}, kMaxCount, times);
     } else {
-        const uint32_t head = readCount(config, "head_dim", kMaxHeadDim, 0);
-        width = readCount(config, tower.width_is_embed_dim ? "embed_dim" : "hidden_size", kMaxCount, width);
-        if (!tower.whole_width)
-            heads = readAliasedCount(config, {"num_heads", "num_attention_heads"}, kMaxCount, heads);
+        const uint32_t head = readCount(config, {"head_dim"}, kMaxHeadDim, 0);
+        width = readCount(config, {tower.width_is_embed_dim ? "embed_dim" : "hidden_size"}, kMaxCount, width);
+        if (!tower.whole_width) heads = readCount(config, {"num_heads", "num_attention_heads"}, kMaxCount, heads);
         if (tower.short_names) {
-            width = readAliasedCount(config, {"hidden_size", "width"}, kMaxCount, width);
-            heads = readAliasedCount(config, {"num_attention_heads", "heads"}, kMaxCount, heads);
+            width = readCount(config, {"hidden_size", "width"}, kMaxCount, width);
+            heads = readCount(config, {"num_attention_heads", "heads"}, kMaxCount, heads);
         }
         if (head != 0) return head;
     }
@@ -175,14 +174,14 @@ uint32_t readTowerHead(const Grid& grid) {
 // Reads a number, or the first number of a list of two.
 double readSide(const Json& config, const char* key, double otherwise) {
     const Json* value = findKey(config, key);
-    if (value == nullptr || !value->is_array()) return readNumber(config, key, 1, kMaxCount, otherwise);
+    if (value == nullptr || !value->is_array()) return readNumber(config, {key}, 1, kMaxCount, otherwise);
     if (value->empty()) refuse(std::string("the configuration's ") + key + " is empty");
-    return readNumber(Json{{key, value->front()}}, key, 1, kMaxCount, otherwise);
+    return readNumber(Json{{key, value->front()}}, {key}, 1, kMaxCount, otherwise);
 }
 
 // SAM 3's layers without windows take the whole image for one window: positions are scaled to the size of a window.
 double readWindowScale(const Json& config) {
-    const double window = readNumber(config, "window_size", 1, kMaxCount, 24);
+    const double window = readNumber(config, {"window_size"}, 1, kMaxCount, 24);
     const double image = readSide(config, "image_size", 1008);
     const double patches = std::floor(image / readSide(config, "patch_size", 14));
     if (patches < 1) refuse("the configuration's image_size is less than its patch_size");
@@ -202,7 +201,7 @@ void chooseTowerLayer(const Tower& tower, const std::string& wanted, ModelEncodi
 }
 
 uint32_t readPrefix(const Grid& grid) {
-    const double registers = readNumber(grid.config, "num_register_tokens", 0, 1e6, grid.tower->registers);
+    const double registers = readNumber(grid.config, {"num_register_tokens"}, 0, 1e6, grid.tower->registers);
     if (registers == std::floor(registers)) return 1 + static_cast<uint32_t>(registers);
     refuseValue("num_register_tokens", registers, "a whole number");
 }
@@ -218,9 +217,9 @@ std::vector<uint32_t> splitHead(const Tower& tower, const ModelEncoding& encodin
 // Half of the width belongs to each axis. A partial_rotary_factor of the heads must say that too.
 void checkHalfWidth(const Json& config, uint32_t width) {
     const Json* rules = findKey(config, "rope_parameters");
-    const double heads = readNumber(config, "num_attention_heads", 1, kMaxCount, 8);
-    double partial = readNumber(config, "partial_rotary_factor", 1e-6, 1e6, 4);
-    if (rules != nullptr) partial = readNumber(*rules, "partial_rotary_factor", 1e-6, 1e6, partial);
+    const double heads = readNumber(config, {"num_attention_heads"}, 1, kMaxCount, 8);
+    double partial = readNumber(config, {"partial_rotary_factor"}, 1e-6, 1e6, 4);
+    if (rules != nullptr) partial = readNumber(*rules, {"partial_rotary_factor"}, 1e-6, 1e6, partial);
     if (partial * width / heads * 2 == width) return;
     refuse("a partial_rotary_factor of " + shown(partial) + " of " + shown(heads) +
            " heads does not fill the width; half of the heads' number does");
@@ -240,11 +239,11 @@ void dropKey(Grid* grid, const char* key, std::vector<std::string>* notes) {
 // Takes out what the tower's own code ignores, after its kind was checked.
 void dropUnread(Grid* grid, std::vector<std::string>* notes) {
     for (const char* key : {"rope_parameters", "rope_scaling"}) {
-        checkKind(grid->config, key, JsonKind::object);
+        checkKinds(grid->config, {key}, JsonKind::object);
         if (grid->tower->flat_base) dropKey(grid, key, notes);
     }
     const bool ruled = findKey(grid->config, "rope_parameters") != nullptr;
-    checkKind(grid->config, "rope_theta", JsonKind::number);
+    checkKinds(grid->config, {"rope_theta"}, JsonKind::number);
     if (grid->tower->own_base && !ruled && findKey(grid->config, "rope_scaling") == nullptr)
         dropKey(grid, "rope_theta", notes);
 }
@@ -283,12 +282,6 @@ GridFrequencies readTower(Grid grid, const std::string& layer_type, ModelEncodin
 
 // ---- The parts of a configuration -----------------------------------------------------------------------------------
 
-// Older files have the whole model's type in the vision part too.
-bool isVisionPart(const Json& config) {
-    return config.contains("num_heads") && config.contains("depth") && !config.contains("num_attention_heads") &&
-           !config.contains("vision_config") && !config.contains("text_config");
-}
-
 Grid openDiffusersGrid(const Json& config, const std::string& layer_type) {
     Grid grid = {config, readText(config, "_class_name")};
     if (const char* why = whyNoDiffusersRotation(grid.type))
@@ -309,7 +302,7 @@ void openTowerPart(const std::string& layer_type, Grid* grid) {
          {"thinker_config", "detector_config", "tracker_config", "vision_config", "backbone_config"}) {
         const Json* inner = findKey(grid->config, key);
         const bool other = memory != (key == std::string("tracker_config"));
-        checkKind(grid->config, key, JsonKind::object);
+        checkKinds(grid->config, {key}, JsonKind::object);
         if (inner == nullptr || other) continue;
         found = found || key == last;
         Json part = *inner;
@@ -320,7 +313,9 @@ void openTowerPart(const std::string& layer_type, Grid* grid) {
     grid->tower = findTower(grid->type, true);
     if (grid->tower != nullptr) return;
     const std::string subject = "the part " + last + " of the model type " + shown(grid->type);
-    if (const char* instead = insteadOfRotation(grid->type)) refuse(subject + " has no rotation: " + instead);
+    bool never;
+    const char* why = whyNoRotation(grid->type, &never);
+    if (why != nullptr && !never) refuse(subject + " has no rotation: " + why);
     refuse(subject + " is not one that is known");
 }
 
@@ -368,24 +363,24 @@ void makeGridFrequencies(const GridFrequencies& wanted, ModelEncoding* encoding)
     }
 }
 
-// Finds the part that the layer type asks for.
-std::optional<Grid> findGrid(const Json& config, const std::string& layer_type) {
-    if (config.contains("_class_name") && !config.contains("model_type")) return openDiffusersGrid(config, layer_type);
-    const std::string type = readText(config, "model_type");
-    const Tower* tower = findTower(type, isVisionPart(config));
-    const bool asked = isOneOf(layer_type, {"vision", "window_attention", "memory_attention"});
-    if (tower == nullptr && !asked) return std::nullopt;
-    Grid grid = {config, type, tower, nullptr};
-    if (tower == nullptr) openTowerPart(layer_type, &grid);
-    return grid;
-}
-
 } // namespace
 
 std::optional<ModelEncoding> readGrid(const Json& config, const ConfigRequest& request) {
-    const std::optional<Grid> found = findGrid(config, request.layer_type);
-    if (!found) return std::nullopt;
-    const Grid& grid = *found;
+    Grid grid;
+    if (config.contains("_class_name") && !config.contains("model_type")) {
+        grid = openDiffusersGrid(config, request.layer_type);
+    } else {
+        // Older files have the whole model's type in the vision part too.
+        const bool is_part = config.contains("num_heads") && config.contains("depth") &&
+                             !config.contains("num_attention_heads") && !config.contains("vision_config") &&
+                             !config.contains("text_config");
+        grid.type = readText(config, "model_type");
+        grid.tower = findTower(grid.type, is_part);
+        const bool asked = isOneOf(request.layer_type, {"vision", "window_attention", "memory_attention"});
+        if (grid.tower == nullptr && !asked) return std::nullopt;
+        grid.config = config;
+        if (grid.tower == nullptr) openTowerPart(request.layer_type, &grid);
+    }
     ModelEncoding encoding;
     encoding.model_type = grid.type;
     encoding.on_a_grid = true;

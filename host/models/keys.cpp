@@ -1,5 +1,8 @@
-// Keys that most models' code reads and a model type's own does not: they are taken out of the configuration, and
-// named.
+// The keys of a configuration: which are read, and which a model type's own code does not read. These are taken out of
+// the configuration, and named.
+//
+// To read a key more of a config.json: kTopKeys here, or kRuleKeys in rule.cpp for a key of a rule, and the file that
+// takes its value: config.cpp (the head), rule.cpp or layers.cpp.
 #include "models/text.hpp"
 
 #include <algorithm>
@@ -9,41 +12,101 @@ namespace rope {
 namespace config {
 namespace {
 
-// A key that only some types' code reads, in the place of one that the others' reads, `of`.
-struct Alias {
-    const char *key, *of;
-    IgnoredKey::Means means;
+// A key at the top of a configuration.
+struct TopKey {
+    // Whose code reads it, where its name is about rotation. layered: types whose layers differ, and those that are not
+    // known; unknown: these alone; some: none but those whose record says that it reads it, as any record may.
+    enum Readers { all, layered, unknown, some };
+    const char* name;
+    JsonKind kind = JsonKind::any;
+    Readers readers = all;
+    IgnoredKey::Means means = IgnoredKey::rule;
+    const char* of = nullptr; // only some types' code reads it, in the place of one that the others' reads, or of none
 };
 
-constexpr Alias kAliases[] = {
-    {"rotary_emb_base", "rope_theta", IgnoredKey::base},
-    {"rotary_embedding_base", "rope_theta", IgnoredKey::base},
-    {"global_rope_theta", "rope_theta", IgnoredKey::first_base},
-    {"local_rope_theta", "", IgnoredKey::second_base},
-    {"rope_local_base_freq", "", IgnoredKey::second_base},
-    {"swa_rope_theta", "", IgnoredKey::second_base},
-    {"rotary_pct", "partial_rotary_factor", IgnoredKey::partial},
-    {"rope_pct", "partial_rotary_factor", IgnoredKey::partial},
-    {"rotary_percent", "partial_rotary_factor", IgnoredKey::partial},
-    {"rope_percent", "partial_rotary_factor", IgnoredKey::partial},
-    {"rotary_emb_fraction", "partial_rotary_factor", IgnoredKey::partial},
-    {"kv_channels", "head_dim", IgnoredKey::head},
-    {"n_embd", "hidden_size", IgnoredKey::size},
-    {"n_embed", "hidden_size", IgnoredKey::size},
-    {"d_model", "hidden_size", IgnoredKey::size},
-    {"n_head", "num_attention_heads", IgnoredKey::size},
-    {"n_heads", "num_attention_heads", IgnoredKey::size},
-    {"decoder_num_attention_heads", "num_attention_heads", IgnoredKey::size},
+constexpr TopKey kTopKeys[] = {
+    {"rope_theta", JsonKind::any, TopKey::all, IgnoredKey::base},
+    {"rotary_emb_base", JsonKind::any, TopKey::all, IgnoredKey::base, "rope_theta"},
+    {"rotary_embedding_base", JsonKind::any, TopKey::all, IgnoredKey::base, "rope_theta"},
+    {"global_rope_theta", JsonKind::any, TopKey::layered, IgnoredKey::first_base, "rope_theta"},
+    {"local_rope_theta", JsonKind::any, TopKey::layered, IgnoredKey::second_base, ""},
+    {"rope_local_base_freq", JsonKind::any, TopKey::layered, IgnoredKey::second_base, ""},
+    {"swa_rope_theta", JsonKind::any, TopKey::layered, IgnoredKey::second_base, ""},
+    {"compress_rope_theta", JsonKind::any, TopKey::some},
+    {"partial_rotary_factor", JsonKind::any, TopKey::all, IgnoredKey::partial},
+    {"rotary_pct", JsonKind::any, TopKey::all, IgnoredKey::partial, "partial_rotary_factor"},
+    {"rope_pct", JsonKind::any, TopKey::all, IgnoredKey::partial, "partial_rotary_factor"},
+    {"rotary_percent", JsonKind::any, TopKey::all, IgnoredKey::partial, "partial_rotary_factor"},
+    {"rope_percent", JsonKind::any, TopKey::all, IgnoredKey::partial, "partial_rotary_factor"},
+    {"rotary_emb_fraction", JsonKind::any, TopKey::all, IgnoredKey::partial, "partial_rotary_factor"},
+    {"max_position_embeddings", JsonKind::number},
+    {"n_positions", JsonKind::number},
+    {"max_seq_len", JsonKind::number},
+    {"seq_length", JsonKind::number},
+    {"n_ctx", JsonKind::number},
+    {"num_hidden_layers", JsonKind::number},
+    {"original_max_position_embeddings", JsonKind::number},
+    {"head_dim", JsonKind::number, TopKey::all, IgnoredKey::head},
+    {"kv_channels", JsonKind::number, TopKey::all, IgnoredKey::head, "head_dim"},
+    {"hidden_size", JsonKind::number},
+    {"n_embd", JsonKind::number, TopKey::all, IgnoredKey::size, "hidden_size"},
+    {"n_embed", JsonKind::number, TopKey::all, IgnoredKey::size, "hidden_size"},
+    {"d_model", JsonKind::number, TopKey::all, IgnoredKey::size, "hidden_size"},
+    {"num_attention_heads", JsonKind::number, TopKey::all, IgnoredKey::size},
+    {"n_head", JsonKind::number, TopKey::all, IgnoredKey::size, "num_attention_heads"},
+    {"n_heads", JsonKind::number, TopKey::all, IgnoredKey::size, "num_attention_heads"},
+    {"decoder_num_attention_heads", JsonKind::number, TopKey::all, IgnoredKey::size, "num_attention_heads"},
+    {"attention_head_dim", JsonKind::number},
+    {"qk_rope_head_dim", JsonKind::any, TopKey::unknown, IgnoredKey::head},
+    {"no_rope_layer_interval", JsonKind::number},
+    {"rotary_value", JsonKind::boolean},
+    {"rope_full_precision", JsonKind::boolean}, // OLMo's; the caller rounds angles
+    {"original_rope", JsonKind::boolean, TopKey::some},
+    {"rope_3d", JsonKind::boolean, TopKey::some},
+    {"use_dynamic_ntk", JsonKind::boolean},
+    {"use_logn_attn", JsonKind::boolean},
+    {"no_rope_layers", JsonKind::booleans},
+    {"layer_rope_theta", JsonKind::numbers, TopKey::unknown},
+    {"partial_rotary_factors", JsonKind::numbers},
+    {"layer_types", JsonKind::texts},
+    {"attn_config", JsonKind::object},
+    {"rope_parameters", JsonKind::object},
+    {"rope_scaling", JsonKind::object},
+    {"rotary_dim"},
+    {"attn_rotary_emb"},
+    {"rope_interleave"},
+    {"rotary_emb_interleaved"},
+    {"rope"},
+    {"rotary"},
+    {"use_rope"},
+    {"use_rotary_pos_emb"},
+    {"use_rotary_embeddings"},
+    {"use_rotary_embedding"},
+    {"use_mem_rope"},
+    {"rope_ratio", JsonKind::any, TopKey::some},
+    {"indexer_rope_interleave", JsonKind::any, TopKey::some},
+    {"rope_is_neox_style", JsonKind::any, TopKey::some},
+    {"use_3d_rope", JsonKind::any, TopKey::some},
 };
 
-// A key that a record ignores stands for this.
-IgnoredKey::Means meansOf(const std::string& key) {
-    if (key == "rope_theta") return IgnoredKey::base;
-    if (key == "partial_rotary_factor") return IgnoredKey::partial;
-    if (key == "num_attention_heads") return IgnoredKey::size;
-    return isOneOf(key, {"head_dim", "qk_rope_head_dim"}) ? IgnoredKey::head : IgnoredKey::rule;
+// Null: no code is known to read it.
+const TopKey* findTopKey(const std::string& key) {
+    for (const TopKey& row : kTopKeys) {
+        if (key == row.name) return &row;
+    }
+    return nullptr;
 }
 
+// True if the base is null, of all layers or of a type's. Other types' code takes a null for a key that is absent.
+bool hasNullBase(const Json& config) {
+    const auto is_null = [](const Json& object) {
+        return object.is_object() && object.value("rope_theta", Json(0)).is_null();
+    };
+    const Json rules = config.value("rope_parameters", Json::object());
+    return is_null(config) || rules.is_null() || is_null(rules) || std::any_of(rules.begin(), rules.end(), is_null);
+}
+
+// Takes a key out of the configuration, or out of a rule.
 void ignore(Source* source, Json* object, const char* key, IgnoredKey::Means means) {
     const Json* found = findKey(*object, key);
     if (found == nullptr) return;
@@ -51,35 +114,22 @@ void ignore(Source* source, Json* object, const char* key, IgnoredKey::Means mea
     object->erase(key);
 }
 
-bool isNested(const Json& rules) {
-    return std::any_of(rules.begin(), rules.end(), [](const Json& value) { return value.is_object(); });
-}
-
-// Finds the rules under either name. *key is the one that they stand under.
-const Json* findRulesKey(const Json& config, const char** key) {
-    for (const char* name : {"rope_parameters", "rope_scaling"}) {
-        *key = name;
-        if (const Json* found = findKey(config, name)) return found;
-    }
-    return nullptr;
-}
-
-// Takes a rule out, or keys in it.
-void dropOfRules(Source* source, const char* key) {
+// Takes the rules out, or keys in them.
+void dropOfRules(Source* source, const char* key, bool nested) {
     const Model& model = *source->model;
     Json* config = &source->config;
     if (findKey(*config, key) == nullptr) return;
     Json* rules = &(*config)[key];
-    const bool nested = isNested(*rules);
+    const bool differ = model.layer_types.size() != 0;
     const bool flat_scaling = model.scaling_of_full_layers && key == std::string("rope_scaling");
     const bool unnamed = findKey(*rules, "rope_type") == nullptr && findKey(*rules, "type") != nullptr;
-    if (nested ? !(source->layersDiffer() || model.nested_rules) || flat_scaling : flat_scaling && unnamed)
+    if (nested ? !(differ || model.nested_rules) || flat_scaling : flat_scaling && unnamed)
         return ignore(source, config, key, IgnoredKey::rule);
-    if (source->secondTypeIsScaled() && !nested) {
+    if (model.flat_rule == FlatRule::second && !nested) {
         ignore(source, rules, "rope_theta", IgnoredKey::base);
         ignore(source, rules, "partial_rotary_factor", IgnoredKey::partial);
     }
-    if (!source->layersDiffer()) return;
+    if (!differ) return;
     // In rules nested by layer type, truncate is read beside the types, and the original length inside them.
     if (findKey(*config, "max_position_embeddings") != nullptr)
         ignore(source, config, "original_max_position_embeddings", IgnoredKey::rule);
@@ -92,83 +142,20 @@ void dropOfRules(Source* source, const char* key) {
 void dropKeys(Source* source) {
     const Model& model = *source->model;
     Json* config = &source->config;
-    for (const Alias& alias : kAliases) {
+    for (const TopKey& row : kTopKeys) {
         // Beside the other key it says the same, or is refused.
-        if (findKey(*config, alias.of) == nullptr && !source->reads(alias.key))
-            ignore(source, config, alias.key, alias.means);
+        if (row.of != nullptr && findKey(*config, row.of) == nullptr && !isOneOf(row.name, model.reads))
+            ignore(source, config, row.name, row.means);
     }
-    for (const char* key : model.ignores) ignore(source, config, key, meansOf(key));
-    const char* rules_key = nullptr;
-    for (const char* key : model.ignores_without_rule) {
-        if (findRulesKey(*config, &rules_key) == nullptr) ignore(source, config, key, meansOf(key));
-    }
-    dropOfRules(source, "rope_parameters");
-    dropOfRules(source, "rope_scaling");
-}
-
-// The value at the top, or the class's default for it, goes before one in the rule.
-void dropInnerLength(Source* source) {
-    for (const char* key : {"rope_parameters", "rope_scaling"}) {
-        if (findKey(source->config, key) != nullptr)
-            ignore(source, &source->config[key], "original_max_position_embeddings", IgnoredKey::length);
-    }
-}
-
-// Gives keys that the type's code has by names of its own the names that all others have.
-void renameKeys(Source* source) {
-    const Json names = parsed(source->model->own_names);
-    for (const auto& name : names.items()) {
-        const Json* own = findKey(source->config, name.key().c_str());
-        if (own != nullptr) source->config[name.value().get<std::string>()] = Json(*own);
-    }
-    checkKind(source->config, "layer_types", JsonKind::texts);
-}
-
-// ---- The rules ------------------------------------------------------------------------------------------------------
-
-constexpr size_t kMostTypes = 64;
-
-void checkRuleKinds(const Json& rule) {
-    checkKinds(rule,
-               {"rope_theta", "partial_rotary_factor", "factor", "original_max_position_embeddings",
-                "max_position_embeddings", "llama_4_scaling_beta", "attention_factor", "beta_fast", "beta_slow",
-                "mscale", "mscale_all_dim", "low_freq_factor", "high_freq_factor", "short_mscale", "long_mscale",
-                "alpha", "temperature", "gamma", "mixed_b"},
-               JsonKind::number);
-    checkKinds(rule, {"truncate", "finetuned", "mrope_interleaved", "interleaved"}, JsonKind::boolean);
-    checkKinds(rule, {"mrope_section", "long_factor", "short_factor"}, JsonKind::numbers);
-    for (const char* key : {"type", "rope_type"}) {
-        checkKind(rule, key, JsonKind::text);
-        if (findKey(rule, key) != nullptr && rule[key].get_ref<const std::string&>().empty())
-            refuse(std::string("the configuration's ") + key + " is empty; it must be a rule's name");
-    }
-}
-
-void checkRules(const Source& source) {
-    const char* key = nullptr;
-    const Json* rules = findRulesKey(source.config, &key);
-    if (rules == nullptr) return;
-    const Json* scaling = findKey(source.config, "rope_scaling");
-    if (scaling != nullptr && *rules != *scaling)
-        refuse("the configuration has rope_parameters and rope_scaling, and they differ; one is enough");
-    const bool nested = isNested(*rules), scales = key == std::string("rope_scaling");
-    checkRuleKinds(*rules);
-    if (nested && rules->size() > kMostTypes)
-        refuse("the configuration has " + std::to_string(rules->size()) + " types of layers; there may be " +
-               std::to_string(kMostTypes));
-    for (const auto& item : rules->items()) {
-        const Json& value = item.value();
-        if (value.is_object()) checkRuleKinds(value);
-        if (nested && !value.is_object() && !value.is_null() && !mayStandBesideNested(item.key())) {
-            refuse(std::string("the configuration's ") + key + " is nested per layer type, and beside the types has " +
-                   shown(item.key()) + "; it belongs into one of them");
+    for (const Words* words : {&model.ignores, &model.ignores_without_rule}) {
+        if (words == &model.ignores_without_rule && findOwnRules(*config).found) continue;
+        for (const char* key : *words) {
+            const TopKey* row = findTopKey(key);
+            ignore(source, config, key, row != nullptr ? row->means : IgnoredKey::rule);
         }
     }
-    const bool heeded = !source.layersDiffer() || source.secondTypeIsScaled() || nested ||
-                        (scales && source.model->global_head_dim == 0);
-    if (heeded || rules->empty()) return;
-    refuse(std::string("the configuration's ") + key + " is one rule for all layers, but those of the model type " +
-           shown(source.type) + " differ; nest a rule for each of full_attention and sliding_attention");
+    const bool nested = findOwnRules(*config).nested; // rules under both keys are the same
+    for (const char* key : {"rope_parameters", "rope_scaling"}) dropOfRules(source, key, nested);
 }
 
 // ---- What is said of it ---------------------------------------------------------------------------------------------
@@ -225,62 +212,118 @@ std::string plainReading(const Layer& layer, const ModelEncoding& encoding) {
            (encoding.rotary_dim == encoding.head_dim ? whole : partOfHead(encoding));
 }
 
-bool holds(const Remark& remark, const Layer& layer) {
-    if (remark.when == Remark::When::equal) return false;
-    const bool here = findKey(layer.config(), remark.key) != nullptr;
-    const bool in_rule = findKey(layer.rule, remark.key) != nullptr;
-    if (remark.when == Remark::When::always) return true;
-    return here == (remark.when == Remark::When::present) && !in_rule;
+} // namespace
+
+bool isAboutRotation(const std::string& key) {
+    for (const char* word : {"rope", "rotary", "mrope"}) {
+        const size_t at = key.find(word);
+        if (at == 0 || (at != key.npos && key[at - 1] == '_')) return true;
+    }
+    return key == "global_head_dim";
 }
 
-} // namespace
+void checkKeys(const Source& source) {
+    const Json& config = source.config;
+    const Model& model = *source.model;
+    const std::string of_type = " for the model type " + shown(source.type);
+    readNumber(config, {"num_hidden_layers"}, 0, 1e6, 0);
+    const bool axes = readBool(config, "position_encoding_2d", false);
+    for (const Remark& remark : model.remarks) { // some models of a type have no rotation, or one that is not read
+        const Json* value = remark.value != nullptr ? findKey(config, remark.key) : nullptr;
+        if (value == nullptr) continue;
+        const Json refused = Json::parse(remark.value);
+        if (refused.is_boolean()) checkKinds(config, {remark.key}, JsonKind::boolean);
+        if (*value == refused) refuse(remark.text);
+    }
+    if (model.null_base_is_still && hasNullBase(config))
+        refuse("the configuration's rope_parameters or rope_theta is null: the model has no rotation");
+    if (axes)
+        refuse("the configuration's position_encoding_2d is true: its positions have two axes, each on a half of the "
+               "head, which is not read");
+    for (const TopKey& row : kTopKeys) checkKinds(config, {row.name}, row.kind);
+    // OpenAI publish gpt-oss with a configuration of their own, beside that for Transformers.
+    if (config.contains("rope_scaling_factor") && config.contains("rope_ntk_alpha") &&
+        config.contains("rope_ntk_beta") && config.contains("initial_context_length"))
+        refuse(
+            "the configuration is OpenAI's own of gpt-oss, with rope_ntk_alpha and rope_ntk_beta, which is not read; "
+            "the config.json of the model_type gpt_oss, which Hugging Face has of the same model, is");
+    for (const auto& item : config.items()) {
+        const std::string& key = item.key();
+        const bool one = isOneOf(key, {"rotary_scaling_factor", "rope_ratio"}) && item.value() == 1; // changes nothing
+        if (isOff(item.value()) || one || !isAboutRotation(key)) continue;
+        const TopKey* row = findTopKey(key);
+        const bool open =
+            row != nullptr && (row->readers == TopKey::all || (!source.known && row->readers < TopKey::some) ||
+                               (model.layer_types.size() != 0 && row->readers == TopKey::layered));
+        const bool own = (row != nullptr && isOneOf(key, model.reads)) ||
+                         (key == "global_head_dim" && model.global_head_dim != 0) ||
+                         (key == "qk_rope_head_dim" && model.rope_head_dim != 0);
+        if (open || own) continue;
+        refuse("the configuration's key " + shown(key) + " is not one that is read" + (source.known ? of_type : ""));
+    }
+    const Json* ntk = findKey(config, "use_dynamic_ntk");
+    if (ntk != nullptr && *ntk == true && !isOneOf("use_dynamic_ntk", model.reads))
+        refuse("the configuration's use_dynamic_ntk is true, which is not read" + (source.type.empty() ? "" : of_type) +
+               "; a rope_scaling would name the rule");
+}
 
 bool mayStandBesideNested(const std::string& key) {
     return isOneOf(key, {"rope_theta", "rope_type", "type", "truncate", "partial_rotary_factor"});
 }
 
-void spreadRotary(Json* config) {
-    const Json* found = findKey(*config, "rotary");
-    const Json rotary = found != nullptr && found->is_object() ? *found : Json();
-    const Json *type = findKey(rotary, "type"), *base = findKey(rotary, "base"),
-               *factor = findKey(rotary, "scaling_factor");
-    if (type == nullptr || (*type != "dynamic" && *type != "origin")) return;
-    config->erase("rotary");
-    if (base != nullptr) (*config)["rope_theta"] = *base;
-    if (*type == "dynamic")
-        (*config)["rope_scaling"] = {{"type", "dynamic"}, {"factor", factor != nullptr ? *factor : Json(1)}};
+Rules findOwnRules(const Json& config) {
+    Rules rules;
+    for (const char* name : {"rope_parameters", "rope_scaling"}) {
+        const Json* found = rules.found ? nullptr : findKey(config, name);
+        if (found == nullptr) continue;
+        rules = {name, *found, true};
+        for (const Json& value : *found) rules.nested = rules.nested || value.is_object();
+    }
+    return rules;
 }
 
 void findRules(Source* source) {
     const Model& model = *source->model;
-    Rules& rules = source->rules;
+    Json* config = &source->config;
     checkRules(*source);
-    if (model.longrope_alone) dropInnerLength(source);
+    for (const char* key : {"rope_parameters", "rope_scaling"}) {
+        // The length at the top, or the class's default for it, goes before one in the rule.
+        if (model.longrope_alone && findKey(*config, key) != nullptr)
+            ignore(source, &(*config)[key], "original_max_position_embeddings", IgnoredKey::length);
+    }
     const bool drops = source->known && !model.own_code;
     if (drops) dropKeys(source);
-    renameKeys(source);
-    const char* key = nullptr;
-    const Json* found = findRulesKey(source->config, &key);
-    if (found != nullptr) rules.key = key;
-    rules.implied = found == nullptr && model.parameters != nullptr;
-    rules.values = found != nullptr ? *found : parsed(model.parameters);
-    rules.nested = isNested(rules.values);
-    if (found != nullptr || !drops) return;
+    const Json names = Json::parse(model.own_names); // they become the names that all others have
+    for (const auto& name : names.items()) {
+        const Json* own = findKey(*config, name.key().c_str());
+        if (own != nullptr) (*config)[name.value().get<std::string>()] = Json(*own);
+    }
+    checkKinds(*config, {"layer_types"}, JsonKind::texts);
+    Rules& rules = source->rules = findOwnRules(*config);
+    if (rules.found) return;
+    rules.values = Json::parse(model.parameters);
+    rules.implied = !rules.values.empty();
     bool has_base = rules.values.contains("rope_theta");
-    for (const Json& rule : rules.values) has_base = has_base || (rule.is_object() && rule.contains("rope_theta"));
-    if (has_base) ignore(source, &source->config, "rope_theta", IgnoredKey::base);
+    for (const Json& rule : rules.values) {
+        rules.nested = rules.nested || rule.is_object();
+        has_base = has_base || (rule.is_object() && rule.contains("rope_theta"));
+    }
+    if (drops && has_base) ignore(source, config, "rope_theta", IgnoredKey::base);
 }
 
 void noteKeys(const Layer& layer, ModelEncoding* encoding) {
     const Source& source = layer.source;
     std::vector<std::string>* notes = &encoding->notes;
     if (!source.known) notes->push_back(plainReading(layer, *encoding));
-    if (layer.model().from == Origin::remembered)
+    if (layer.model.from == Origin::remembered)
         notes->push_back("what is known of the model type " + shown(source.type) +
                          " was not checked against the model's own code");
     notes->insert(notes->end(), source.notes.begin(), source.notes.end());
-    for (const Remark& remark : layer.model().remarks) {
-        if (holds(remark, layer)) notes->emplace_back(remark.text);
+    for (const Remark& remark : layer.model.remarks) {
+        const bool here = findKey(*layer.config, remark.key) != nullptr;
+        const bool asked = here == (remark.when == Remark::When::present) && findKey(layer.rule, remark.key) == nullptr;
+        if (remark.when == Remark::When::always || (asked && remark.when != Remark::When::equal))
+            notes->emplace_back(remark.text);
     }
     for (const IgnoredKey& key : source.ignored) {
         if (!saysAnother(key, layer, *encoding)) continue;

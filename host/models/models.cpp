@@ -11,29 +11,23 @@ struct NameAndText {
     const char* text;
 };
 
+} // namespace
+
 #include <models_tables.inc>
 
-template <typename Row, size_t count> const Row* find(const Row (&rows)[count], const std::string& name) {
-    const auto less = [](const Row& row, const std::string& wanted) { return wanted.compare(row.name) > 0; };
-    const Row* row = std::lower_bound(rows, rows + count, name, less);
-    return row != rows + count && name == row->name ? row : nullptr;
-}
+namespace {
 
-template <size_t count> const char* findText(const NameAndText (&rows)[count], const std::string& name) {
-    const NameAndText* row = find(rows, name);
-    return row != nullptr ? row->text : nullptr;
+template <typename Rows> auto find(const Rows& rows, const std::string& name) -> decltype(std::begin(rows)) {
+    for (auto low = std::begin(rows), high = std::end(rows); low != high;) {
+        const auto middle = low + (high - low) / 2;
+        const int order = name.compare(middle->name);
+        if (order == 0) return middle;
+        (order < 0 ? high : low) = order < 0 ? middle : middle + 1;
+    }
+    return nullptr;
 }
 
 } // namespace
-
-bool isIn(const Words& words, std::string_view word) {
-    return std::any_of(words.begin(), words.end(), [&](const char* other) { return word == other; });
-}
-
-Listed<Model> listModels() { return {kModels, std::size(kModels)}; }
-Listed<Tower> listTowers() { return {kTowers, std::size(kTowers)}; }
-Listed<DiffusersModel> listDiffusersModels() { return {kDiffusersModels, std::size(kDiffusersModels)}; }
-Listed<Architecture> listArchitectures() { return {kArchitectures, std::size(kArchitectures)}; }
 
 const Model* findModel(const std::string& type) {
     for (const char* ending : {"", "_text", "_text_model"}) {
@@ -53,24 +47,30 @@ const Tower* findTower(const std::string& type, bool within) {
 const DiffusersModel* findDiffusersModel(const std::string& name) { return find(kDiffusersModels, name); }
 const Architecture* findArchitecture(const std::string& name) { return find(kArchitectures, name); }
 
-const char* whyNoRotation(const std::string& type) {
-    for (const NameAndText& never : kNever) { // the names begin with these
-        if (type.compare(0, std::strlen(never.name), never.name) == 0) return never.text;
+const char* whyNoRotation(const std::string& type, bool* never) {
+    *never = true;
+    for (const NameAndText& row : kNever) { // the names begin with these
+        if (type.compare(0, std::strlen(row.name), row.name) == 0) return row.text;
     }
-    return nullptr;
+    *never = false;
+    const NameAndText* found = find(kInstead, type);
+    return found != nullptr ? found->text : nullptr;
 }
 
-const char* whyNoDiffusersRotation(const std::string& name) { return findText(kNeverOfDiffusers, name); }
-const char* insteadOfRotation(const std::string& type) { return findText(kInstead, type); }
-const char* whatElseTurns(const std::string& type) { return findText(kWholes, type); }
+const char* whyNoDiffusersRotation(const std::string& name) {
+    const NameAndText* found = find(kNeverOfDiffusers, name);
+    return found != nullptr ? found->text : nullptr;
+}
+
+const char* whatElseTurns(const std::string& type) {
+    const NameAndText* found = find(kWholes, type);
+    return found != nullptr ? found->text : nullptr;
+}
 
 std::vector<std::string> typesWithAnotherEncoding() {
     std::vector<std::string> types;
     for (const NameAndText& instead : kInstead) types.emplace_back(instead.name);
     return types;
 }
-
-Words layerTypeNames() { return kLayerTypes; }
-Words stillLayerTypes() { return kStill; }
 
 } // namespace rope

@@ -1,34 +1,22 @@
 // The records of text.json, vision.json, diffusers.json and gguf.json, as tables. records.def has the keys.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rope {
-
-// A list in a table of constants.
-template <typename T> struct Listed {
-    const T* first = nullptr;
-    size_t count = 0;
-
-    const T* begin() const { return first; }
-    const T* end() const { return first + count; }
-};
 
 using Flag = bool;
 using Number = double;
 using Count = uint32_t;
 using Text = const char*;   // null: the record says nothing
-using Object = const char*; // JSON
+using Object = const char*; // JSON; {}: the record says nothing
 using Name = char[40];      // no pointer, which a start of the program would have to relocate
 enum class Origin { read, remembered };
-using Words = Listed<const char*>;
-using Counts = Listed<uint32_t>;
-
-bool isIn(const Words& words, std::string_view word);
+using Words = std::initializer_list<const char*>;
+using Counts = std::initializer_list<uint32_t>;
 
 // A sentence about a model whose configuration has a key, or has it not.
 struct Remark {
@@ -38,7 +26,7 @@ struct Remark {
     const char* value; // JSON, where it must be equal
     const char* text;
 };
-using Remarks = Listed<Remark>;
+using Remarks = std::initializer_list<Remark>;
 
 #define ROPE_CHOICE(name, ...)                                                                                         \
     enum class name { __VA_ARGS__ };                                                                                   \
@@ -74,10 +62,10 @@ struct Architecture {
 #undef ROPE_MEMBER
 
 // All of them, in the order of their names' bytes.
-Listed<Model> listModels();
-Listed<Tower> listTowers();
-Listed<DiffusersModel> listDiffusersModels();
-Listed<Architecture> listArchitectures();
+extern const std::initializer_list<Model> kModels;
+extern const std::initializer_list<Tower> kTowers;
+extern const std::initializer_list<DiffusersModel> kDiffusersModels;
+extern const std::initializer_list<Architecture> kArchitectures;
 
 // These return null where the name is not known. The type of a model of several parts stands for the part that reads
 // text, and within a vision_config for the part that reads images.
@@ -86,20 +74,19 @@ const Tower* findTower(const std::string& type, bool within);
 const DiffusersModel* findDiffusersModel(const std::string& name);
 const Architecture* findArchitecture(const std::string& name);
 
-// Returns why a type, or a class of diffusers, is not encoded by a rotation; null where nothing is known against it.
-const char* whyNoRotation(const std::string& type);
-const char* whyNoDiffusersRotation(const std::string& name);
-
-// Returns what a type has in the place of a rotation, and the command that makes it; null where it is not known to have
-// none. Some code of the type may make one all the same, where its configuration asks for it.
-const char* insteadOfRotation(const std::string& type);
+// Returns why a type is not encoded by a rotation, or what it has in the place of one, and the command that makes that;
+// null where nothing is known against it. Where it has another encoding, *never is false: some code of the type may
+// make a rotation all the same, where its configuration asks for it.
+const char* whyNoRotation(const std::string& type, bool* never);
 std::vector<std::string> typesWithAnotherEncoding();
+
+// Returns why a class of diffusers is not encoded by a rotation; null where nothing is known against it.
+const char* whyNoDiffusersRotation(const std::string& name);
 
 // Returns what a whole model turns beside its text; null: nothing.
 const char* whatElseTurns(const std::string& type);
 
 // Transformers' names of layer types, and those of them that do not rotate.
-Words layerTypeNames();
-Words stillLayerTypes();
+extern const Words kLayerTypeNames, kStillLayerTypes;
 
 } // namespace rope

@@ -16,9 +16,6 @@ using Keys = std::initializer_list<const char*>;
 // Parses a text as one object. An object with the same key twice is refused, and one that is too deep or too long.
 Json parseConfig(const std::string& given);
 
-// Parses an object of a record, which is JSON. No object is an empty one.
-Json parsed(const char* object);
-
 // The value as a sentence may contain it: cut after 45 bytes.
 std::string shown(const Json& value);
 
@@ -30,20 +27,16 @@ bool isOff(const Json& value); // null or false, which mean the same as an absen
 // Returns the member, or null where it is absent or null.
 const Json* findKey(const Json& object, const char* key);
 
-// Where the key is absent these return what the last argument says.
-double readNumber(const Json& object, const char* key, double low, double high, double otherwise);
-uint32_t readCount(const Json& object, const char* key, double high, uint32_t otherwise); // from 1 on
+// Where the key is absent these return what the last argument says. A number may stand under several keys, which must
+// agree.
+double readNumber(const Json& object, Keys keys, double low, double high, double otherwise);
+uint32_t readCount(const Json& object, Keys keys, double high, uint32_t otherwise); // from 1 on
 std::string readText(const Json& object, const char* key, const std::string& otherwise = "");
 bool readBool(const Json& object, const char* key, bool otherwise);
 
-// A number that may stand under several keys, which must agree. NaN: under none.
-double readAliased(const Json& object, Keys keys, double low, double high);
-uint32_t readAliasedCount(const Json& object, Keys keys, double high, uint32_t otherwise);
+enum class JsonKind { any, number, text, boolean, object, numbers, booleans, texts };
 
-enum class JsonKind { number, text, boolean, object, numbers, booleans, texts };
-
-// Refuses a key of another kind than it is read as, even where nothing would read it. An absent key passes.
-void checkKind(const Json& object, const char* key, JsonKind kind);
+// Refuses keys of another kind than they are read as, even where nothing would read them. An absent key passes.
 void checkKinds(const Json& object, Keys keys, JsonKind kind);
 
 } // namespace config

@@ -99,7 +99,7 @@ class Writer {
             }
             rows += "    {" + joined(row) + "},\n";
         }
-        tables += "constexpr " + type + " " + name + "[] = {\n" + rows + "};\n";
+        tables += "constexpr std::initializer_list<" + type + "> " + name + " = {\n" + rows + "};\n";
     }
 
     void texts(const std::string& name, const char* section) {
@@ -202,8 +202,6 @@ class Writer {
 
     // An array of its own, or one that was written before.
     std::string listed(const Field& field, const Json& json) {
-        const std::map<std::string, std::string> types = {
-            {"Words", "const char*"}, {"Counts", "uint32_t"}, {"Remarks", "Remark"}};
         std::vector<std::string> items;
         if (!json.is_array()) fail("is " + json.dump() + "; it must be a list");
         for (const Json& item : json) {
@@ -216,9 +214,9 @@ class Writer {
         if (name.empty()) {
             static int written = 0;
             name = "kList" + std::to_string(written++);
-            tables += "constexpr " + types.at(field.kind) + " " + name + "[] = {" + joined(items) + "};\n";
+            tables += "constexpr " + field.kind + " " + name + " = {" + joined(items) + "};\n";
         }
-        return "{" + name + ", " + std::to_string(items.size()) + "}";
+        return name;
     }
 
     std::string remark(const std::string& shown, const std::string& name) {
@@ -249,8 +247,8 @@ std::string writeTables(const std::string& folder) {
     text.texts("kInstead", "instead");
     text.texts("kNever", "never");
     text.texts("kWholes", "wholes");
-    text.words("kLayerTypes", "layer_types", "names");
-    text.words("kStill", "layer_types", "still");
+    text.words("kLayerTypeNames", "layer_types", "names");
+    text.words("kStillLayerTypes", "layer_types", "still");
     Writer vision(folder, "vision.json", {"from", "types"});
     vision.records("Tower", "kTowers", kVision);
     Writer diffusers(folder, "diffusers.json", {"from", "types", "never"});

@@ -1,5 +1,6 @@
 // vkrope models: lists the models that are known, and what is known of them.
 #include "models/models.hpp"
+#include "models/words.hpp"
 #include "program/elements.hpp"
 #include "program/files/npy.hpp"
 #include "program/tool.hpp"
@@ -35,13 +36,13 @@ const char* wordFor(rope::Pairing pairing) { return pairing == rope::Pairing::ha
 
 KnownModel describeText(const rope::Model& model) {
     KnownModel known = {model.name, "text", wordFor(model.pairing), model.base, {}};
-    const auto reads = [&](const char* key) { return isIn(model.reads, key); };
+    const auto reads = [&](const char* key) { return rope::isOneOf(key, model.reads); };
     const bool part = model.partial != 1 || model.rotary_dim != 0 || model.rotates_end || reads("projection_dim");
     const std::pair<bool, const char*> words[] = {
         {model.pairing == rope::Pairing::interleaved_to_half, "written as half pairs"},
         {model.rope_head_dim != 0, "split heads"},
         {part, "part of the head"},
-        {model.layer_types.count != 0 || reads("layer_rope_theta"), "layers differ"},
+        {model.layer_types.size() != 0 || reads("layer_rope_theta"), "layers differ"},
         {model.axes != rope::Axes::one, "axes t h w"},
         {model.backwards, "turns backwards"}};
     for (const auto& [is, word] : words) {
@@ -81,12 +82,12 @@ KnownModel describeArchitecture(const rope::Architecture& architecture) {
 std::vector<KnownModel> listKnown(bool gguf) {
     std::vector<KnownModel> known;
     if (gguf) {
-        for (const rope::Architecture& one : rope::listArchitectures()) known.push_back(describeArchitecture(one));
+        for (const rope::Architecture& one : rope::kArchitectures) known.push_back(describeArchitecture(one));
         return known;
     }
-    for (const rope::Model& model : rope::listModels()) known.push_back(describeText(model));
-    for (const rope::Tower& tower : rope::listTowers()) known.push_back(describeTower(tower));
-    for (const rope::DiffusersModel& model : rope::listDiffusersModels()) {
+    for (const rope::Model& model : rope::kModels) known.push_back(describeText(model));
+    for (const rope::Tower& tower : rope::kTowers) known.push_back(describeTower(tower));
+    for (const rope::DiffusersModel& model : rope::kDiffusersModels) {
         known.push_back(
             {model.name, "diffusers", wordFor(model.pairing), model.base, {std::string("axes ") + model.axes}});
     }
@@ -161,8 +162,8 @@ std::string nearestNames(std::vector<std::string> names, const std::string& want
 
 bool refuseModel(const ModelsOptions& options, const std::vector<KnownModel>& all, Failure* failure) {
     const std::string shown = rope::quotedText(options.name, 96);
-    const char* why = rope::whyNoRotation(options.name);
-    if (why == nullptr) why = rope::insteadOfRotation(options.name);
+    bool never;
+    const char* why = rope::whyNoRotation(options.name, &never);
     if (why == nullptr) why = rope::whyNoDiffusersRotation(options.name);
     if (why != nullptr && !options.gguf)
         return refuse(failure, "the model " + shown + " has no rotation that is read: " + why);
