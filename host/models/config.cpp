@@ -19,11 +19,11 @@ constexpr double kMaxWidth = 1 << 30;
 void readHead(const Layer& layer, ModelEncoding* encoding) {
     const Json& config = *layer.config;
     const Model& model = layer.model;
-    const bool doubles = model.doubles_width; // the layer's input beside the embedding
+    const bool several = model.width_times > 1; // as the layer's input beside the embedding
     const uint32_t split = readCount(config, {"qk_rope_head_dim"}, kMaxHeadDim, model.rope_head_dim);
     const uint32_t global = readCount(config, {"global_head_dim"}, kMaxHeadDim, model.global_head_dim);
     uint32_t head = config.contains("head_dim") ? 0 : model.head_dim;
-    if (!doubles) head = readCount(config, {"head_dim", "kv_channels"}, kMaxHeadDim, head);
+    if (!several) head = readCount(config, {"head_dim", "kv_channels"}, kMaxHeadDim, head);
     const uint32_t width =
         readCount(config, {"hidden_size", "n_embd", "d_model", "n_embed"}, kMaxWidth, model.hidden_size);
     const uint32_t heads = readCount(
@@ -33,14 +33,15 @@ void readHead(const Layer& layer, ModelEncoding* encoding) {
     else if (model.global_head_dim != 0 && !layer.is_second_type)
         head = global;
     encoding->head_dim = head;
-    if (head == 0 || doubles) {
+    if (head == 0 || several) {
         if (width == 0 || heads == 0)
             refuse("the configuration has neither head_dim nor both hidden_size and num_attention_heads");
-        const uint64_t whole = doubles ? uint64_t{2} * width : width;
+        const uint64_t whole = uint64_t{model.width_times} * width;
         if (whole % heads != 0)
-            refuse("the configuration's hidden_size, " + std::to_string(width) + (doubles ? ", taken twice" : ",") +
+            refuse("the configuration's hidden_size, " + std::to_string(width) +
+                   (several ? ", taken " + std::to_string(model.width_times) + " times" : ",") +
                    " is no multiple of num_attention_heads, " + std::to_string(heads) +
-                   (doubles ? "" : ", and it has no head_dim"));
+                   (several ? "" : ", and it has no head_dim"));
         encoding->head_dim = static_cast<uint32_t>(whole / heads);
     }
     const Json* nope = findKey(config, "qk_nope_head_dim");
@@ -255,7 +256,7 @@ void makeFrequencies(const Layer& layer, ModelEncoding* encoding) {
     const RopeResult made = ropeMakeFrequencies(&rule, encoding->frequencies.data(), &encoding->scale, &reason);
     rule.short_factors = rule.long_factors = nullptr;
     if (made != ROPE_SUCCESS) refuse(std::string("the configuration's rule is refused: ") + reason.text);
-    for (double& frequency : encoding->frequencies) frequency = layer.model.backwards ? -frequency : frequency;
+    for (double& frequency : encoding->frequencies) frequency *= layer.model.position_factor;
 }
 
 // Reads the encoding of one layer, out of a source that is open.

@@ -9,7 +9,6 @@ namespace config {
 namespace {
 
 constexpr double kMaxCount = 1 << 30;
-constexpr double kTwoPi = 6.283185307179586477;
 
 struct Grid {
     Json config;
@@ -106,9 +105,9 @@ std::vector<uint32_t> readAxisDims(const Grid& grid, ModelEncoding* encoding) {
            std::to_string(encoding->head_dim) + "; they must agree");
 }
 
-std::vector<double> readStretches(const Json& config) {
+std::vector<double> readStretches(const Json& config, const Counts& otherwise) {
     const Json* list = findKey(config, "rope_scale");
-    if (list == nullptr) return {2, 1, 1};
+    if (list == nullptr) return {otherwise.begin(), otherwise.end()};
     checkKinds(config, {"rope_scale"}, JsonKind::numbers);
     const std::vector<double> stretches = list->get<std::vector<double>>();
     bool fits = stretches.size() == 3;
@@ -120,10 +119,11 @@ std::vector<double> readStretches(const Json& config) {
 GridFrequencies readDiffusersModel(const Grid& grid, ModelEncoding* encoding) {
     const DiffusersModel& row = *grid.diffusers;
     const char* asks = "use_rotary_positional_embeddings";
+    const bool stretched = row.stretches.size() != 0;
     std::vector<std::string> read;
     if (row.split == AxisSplit::eighths) read = {asks};
     if (row.split == AxisSplit::sixths)
-        read = {row.stretched ? "rope_scale" : "rope_max_seq_len", "rope_temporal_skip_len"};
+        read = {stretched ? "rope_scale" : "rope_max_seq_len", "rope_temporal_skip_len"};
     if (row.dims_key != nullptr) read = {row.dims_key, "use_layer3d_rope"};
     if (row.base_key != nullptr) read.emplace_back(row.base_key);
     encoding->axis_names = splitWords(row.axes);
@@ -134,13 +134,14 @@ GridFrequencies readDiffusersModel(const Grid& grid, ModelEncoding* encoding) {
     encoding->head_dim = readCount(grid.config, {"attention_head_dim"}, kMaxHeadDim, row.head_dim);
     GridFrequencies frequencies;
     frequencies.base = row.base_key != nullptr ? readGridBase(grid.config, row.base_key, false, row.base) : row.base;
-    if (row.stretched) frequencies.stretches = readStretches(grid.config);
-    const uint32_t head = encoding->head_dim, sixth = 2 * (head / 6), eighths = head / 8 * 3, third = head / 3;
+    if (stretched) frequencies.stretches = readStretches(grid.config, row.stretches);
+    const uint32_t head = encoding->head_dim, sixth = 2 * (head / 6), eighths = head / 8 * 3;
     if (row.split == AxisSplit::sixths) frequencies.dims = {head - 2 * sixth, sixth, sixth};
     if (row.split == AxisSplit::eighths) frequencies.dims = {head / 4, eighths, eighths};
-    if (row.split == AxisSplit::thirds) frequencies.dims = {third, third, third};
     if (row.split == AxisSplit::listed) frequencies.dims = readAxisDims(grid, encoding);
-    if (row.split == AxisSplit::thirds) encoding->chunk_dim = third;
+    if (row.chunked && frequencies.dims != std::vector<uint32_t>(3, sixth))
+        refuse("a head of " + std::to_string(head) + " elements cannot be shared by 3 axes in whole pairs");
+    if (row.chunked) encoding->chunk_dim = sixth;
     if (row.note != nullptr) encoding->notes.emplace_back(row.note);
     return frequencies;
 }
@@ -156,13 +157,11 @@ uint32_t readTowerHead(const Grid& grid) {
         heads = readCount(config, {"memory_attention_num_attention_heads"}, kMaxCount, heads);
         times = readCount(config, {"memory_attention_downsample_rate"}, kMaxCount, times);
     } else {
+        const Keys usual_width = {"hidden_size"}, usual_heads = {"num_heads", "num_attention_heads"};
         const uint32_t head = readCount(config, {"head_dim"}, kMaxHeadDim, 0);
-        width = readCount(config, {tower.width_is_embed_dim ? "embed_dim" : "hidden_size"}, kMaxCount, width);
-        if (!tower.whole_width) heads = readCount(config, {"num_heads", "num_attention_heads"}, kMaxCount, heads);
-        if (tower.short_names) {
-            width = readCount(config, {"hidden_size", "width"}, kMaxCount, width);
-            heads = readCount(config, {"num_attention_heads", "heads"}, kMaxCount, heads);
-        }
+        width = readCount(config, tower.width_keys.size() != 0 ? tower.width_keys : usual_width, kMaxCount, width);
+        if (!tower.whole_width)
+            heads = readCount(config, tower.heads_keys.size() != 0 ? tower.heads_keys : usual_heads, kMaxCount, heads);
         if (head != 0) return head;
     }
     const uint64_t parts = uint64_t{heads} * times;
@@ -200,9 +199,9 @@ void chooseTowerLayer(const Tower& tower, const std::string& wanted, ModelEncodi
     refuse("the configuration has no layer type " + shown(wanted) + "; it has " + shown(Json(names)));
 }
 
-uint32_t readPrefix(const Grid& grid) {
+uint32_t readRegisters(const Grid& grid) {
     const double registers = readNumber(grid.config, {"num_register_tokens"}, 0, 1e6, grid.tower->registers);
-    if (registers == std::floor(registers)) return 1 + static_cast<uint32_t>(registers);
+    if (registers == std::floor(registers)) return static_cast<uint32_t>(registers);
     refuseValue("num_register_tokens", registers, "a whole number");
 }
 
@@ -242,10 +241,9 @@ void dropUnread(Grid* grid, std::vector<std::string>* notes) {
         checkKinds(grid->config, {key}, JsonKind::object);
         if (grid->tower->flat_base) dropKey(grid, key, notes);
     }
-    const bool ruled = findKey(grid->config, "rope_parameters") != nullptr;
     checkKinds(grid->config, {"rope_theta"}, JsonKind::number);
-    if (grid->tower->own_base && !ruled && findKey(grid->config, "rope_scaling") == nullptr)
-        dropKey(grid, "rope_theta", notes);
+    if (findOwnRules(grid->config).found) return;
+    for (const char* key : grid->tower->ignores_without_rule) dropKey(grid, key, notes);
 }
 
 GridFrequencies readTower(Grid grid, const std::string& layer_type, ModelEncoding* encoding) {
@@ -255,7 +253,7 @@ GridFrequencies readTower(Grid grid, const std::string& layer_type, ModelEncodin
     std::vector<std::string> read;
     if (tower.memory_attention)
         read = {"memory_attention_rope_feat_sizes", "memory_attention_rope_dropout", "memory_attention_rope_k_sizes"};
-    if (tower.reads_base) read.insert(read.end(), {base_key, "rope_parameters", "rope_scaling"});
+    read.insert(read.end(), {base_key, "rope_parameters", "rope_scaling"});
     if (tower.whole_width) read.emplace_back("partial_rotary_factor");
     encoding->axis_names = splitWords(tower.axes);
     encoding->pairing = pairingOf(tower.pairing);
@@ -263,18 +261,16 @@ GridFrequencies readTower(Grid grid, const std::string& layer_type, ModelEncodin
     checkGridKeys(grid, read);
     encoding->head_dim = readTowerHead(grid);
     GridFrequencies frequencies;
-    frequencies.base =
-        tower.reads_base ? readGridBase(grid.config, base_key, tower.whole_width, tower.base) : tower.base;
+    frequencies.base = readGridBase(grid.config, base_key, tower.whole_width, tower.base);
     frequencies.shared_sequence = tower.shared_sequence;
     frequencies.round_robin = tower.round_robin;
     frequencies.dims = splitHead(tower, *encoding);
-    if (tower.prefix_tokens) encoding->skip_first = readPrefix(grid);
-    frequencies.position_factor = tower.times_two_pi ? kTwoPi : 1;
+    encoding->skip_first = tower.skip_first + (tower.prefix_tokens ? readRegisters(grid) : 0);
+    frequencies.position_factor = tower.position_factor;
     if (tower.window_attention && encoding->layer_type == encoding->layer_types[0])
         frequencies.position_factor = readWindowScale(grid.config);
     if (tower.whole_width) checkHalfWidth(grid.config, encoding->head_dim);
-    if (tower.class_learned) encoding->skip_first = 1;
-    encoding->skip_last = tower.class_last ? 1 : 0;
+    encoding->skip_last = tower.skip_last;
     encoding->chunk_dim = tower.chunked ? frequencies.dims[0] : 0;
     encoding->notes.insert(encoding->notes.end(), tower.notes.begin(), tower.notes.end());
     return frequencies;

@@ -97,15 +97,6 @@ const TopKey* findTopKey(const std::string& key) {
     return nullptr;
 }
 
-// True if the base is null, of all layers or of a type's. Other types' code takes a null for a key that is absent.
-bool hasNullBase(const Json& config) {
-    const auto is_null = [](const Json& object) {
-        return object.is_object() && object.value("rope_theta", Json(0)).is_null();
-    };
-    const Json rules = config.value("rope_parameters", Json::object());
-    return is_null(config) || rules.is_null() || is_null(rules) || std::any_of(rules.begin(), rules.end(), is_null);
-}
-
 // Takes a key out of the configuration, or out of a rule.
 void ignore(Source* source, Json* object, const char* key, IgnoredKey::Means means) {
     const Json* found = findKey(*object, key);
@@ -156,6 +147,17 @@ void dropKeys(Source* source) {
     }
     const bool nested = findOwnRules(*config).nested; // rules under both keys are the same
     for (const char* key : {"rope_parameters", "rope_scaling"}) dropOfRules(source, key, nested);
+}
+
+// A file may list two parts of each layer, and count both. Each second entry is taken out where `part` is one of them.
+void takePartsOut(const char* part, Json* config) {
+    const Json* types = part != nullptr ? findKey(*config, "layer_types") : nullptr;
+    if (types == nullptr || std::find(types->begin(), types->end(), Json(part)) == types->end()) return;
+    Json wholes = Json::array();
+    for (size_t i = 0; i < types->size(); i += 2) wholes.push_back((*types)[i]);
+    (*config)["layer_types"] = wholes;
+    const double count = readNumber(*config, {"num_hidden_layers"}, 0, 1e6, NAN);
+    if (!std::isnan(count)) (*config)["num_hidden_layers"] = std::floor(count / 2);
 }
 
 // ---- What is said of it ---------------------------------------------------------------------------------------------
@@ -228,15 +230,20 @@ void checkKeys(const Source& source) {
     const std::string of_type = " for the model type " + shown(source.type);
     readNumber(config, {"num_hidden_layers"}, 0, 1e6, 0);
     const bool axes = readBool(config, "position_encoding_2d", false);
+    std::vector<const Json*> places = {&config}; // the configuration, its rules, and those nested in them
+    if (const Json* rules = findKey(config, "rope_parameters")) {
+        places.push_back(rules);
+        for (const Json& rule : *rules) places.push_back(&rule);
+    }
     for (const Remark& remark : model.remarks) { // some models of a type have no rotation, or one that is not read
-        const Json* value = remark.value != nullptr ? findKey(config, remark.key) : nullptr;
-        if (value == nullptr) continue;
+        if (remark.when != Remark::When::equal) continue;
         const Json refused = Json::parse(remark.value);
         if (refused.is_boolean()) checkKinds(config, {remark.key}, JsonKind::boolean);
-        if (*value == refused) refuse(remark.text);
+        for (const Json* place : places) {
+            const auto found = place->find(remark.key);
+            if (found != place->end() && *found == refused) refuse(remark.text);
+        }
     }
-    if (model.null_base_is_still && hasNullBase(config))
-        refuse("the configuration's rope_parameters or rope_theta is null: the model has no rotation");
     if (axes)
         refuse("the configuration's position_encoding_2d is true: its positions have two axes, each on a half of the "
                "head, which is not read");
@@ -299,6 +306,7 @@ void findRules(Source* source) {
         if (own != nullptr) (*config)[name.value().get<std::string>()] = Json(*own);
     }
     checkKinds(*config, {"layer_types"}, JsonKind::texts);
+    takePartsOut(model.part_type, config);
     Rules& rules = source->rules = findOwnRules(*config);
     if (rules.found) return;
     rules.values = Json::parse(model.parameters);

@@ -11,7 +11,6 @@ namespace {
 
 constexpr uint32_t kMaxLayers = 4096;
 constexpr size_t kMostTypes = 64;
-constexpr const char *kLinearType = "linear_attention", *kConvType = "conv";
 
 using Names = std::vector<std::string>;
 
@@ -123,25 +122,35 @@ Dense readDense(const Source& source) {
     return dense;
 }
 
-void setByOwnList(const Source& source, std::vector<ModelLayer>* layers) {
-    const Json& list = *source.lists.own;
-    const char* key = source.model->layer_list;
-    const bool places = source.model->layer_list_has == LayerList::places;
-    checkKinds(source.config, {key}, JsonKind::numbers);
-    if (!places && list.size() < layers->size()) refuseCount(key, list.size(), "entries", layers->size());
-    for (size_t i = 0; i < layers->size(); ++i) {
-        const bool attends = places ? std::find(list.begin(), list.end(), Json(i)) != list.end() : list[i] == 1;
-        (*layers)[i].type = attends ? kFullType : places ? kConvType : kLinearType;
+// Marks the rare layers by the record's own list of them, or by the places that it has where that list is absent.
+std::vector<bool> readRare(const Source& source, size_t layers) {
+    const Model& model = *source.model;
+    std::vector<bool> rare(layers);
+    for (const uint32_t place : source.lists.own == nullptr ? model.rare_layers : Counts{}) {
+        if (place < layers) rare[place] = true;
     }
+    if (source.lists.own == nullptr) return rare;
+    const Json& list = *source.lists.own;
+    const bool places = model.layer_list_has == LayerList::places;
+    checkKinds(source.config, {model.layer_list}, JsonKind::numbers);
+    if (!places && list.size() < layers) refuseCount(model.layer_list, list.size(), "entries", layers);
+    for (size_t i = 0; i < layers; ++i)
+        rare[i] = places ? std::find(list.begin(), list.end(), Json(i)) != list.end() : list[i] == 1;
+    return rare;
 }
 
 void setTypes(const Source& source, std::vector<ModelLayer>* layers) {
     const Model& model = *source.model;
-    if (source.lists.own != nullptr) return setByOwnList(source, layers);
     const uint32_t count = static_cast<uint32_t>(layers->size());
     for (uint32_t i = 0; source.lists.types != nullptr && i < count; ++i)
         (*layers)[i].type = (*source.lists.types)[i].get<std::string>();
-    if (source.lists.types != nullptr || model.layers == 0) return;
+    if (source.lists.types != nullptr) return;
+    if (source.lists.own != nullptr && model.rare_type != nullptr) {
+        const std::vector<bool> rare = readRare(source, count);
+        for (uint32_t i = 0; i < count; ++i) (*layers)[i].type = rare[i] ? model.rare_type : model.usual_type;
+        return;
+    }
+    if (model.layers == 0) return;
     const uint32_t period = readPeriod(source);
     if (model.rare_type == nullptr) return;
     const Dense all = readDense(source);
@@ -186,18 +195,6 @@ void setByList(const Source& source, std::vector<ModelLayer>* layers) {
     }
 }
 
-void setBySelf(const Source& source, std::vector<ModelLayer>* layers) {
-    const char* key = "cross_attention_layers";
-    checkKinds(source.config, {key}, JsonKind::numbers);
-    const Json* found = findKey(source.config, key);
-    const Json list = found != nullptr ? *found : Json{3, 8, 13, 18, 23, 28, 33, 38};
-    for (const Json& layer : list) {
-        const double number = layer.get<double>();
-        if (number >= 0 && number < static_cast<double>(layers->size()))
-            (*layers)[static_cast<size_t>(number)].rotates = false;
-    }
-}
-
 // Says whether layers of a type can rotate: they attend, and the rules have no null for them.
 bool typeRotates(const Source& source, const std::string& type) {
     if (isOneOf(type, kStillLayerTypes)) return false;
@@ -217,13 +214,13 @@ void setRotating(const Source& source, std::vector<ModelLayer>* layers) {
     case Rotating::listed:
         setByList(source, layers);
         break;
-    case Rotating::self:
-        setBySelf(source, layers);
+    case Rotating::based_or_usual: {
+        const std::vector<bool> rare = readRare(source, count);
+        for (uint32_t i = 0; i < count; ++i)
+            (*layers)[i].rotates =
+                source.lists.numbers[1] != nullptr || (!rare[i] && !isRare(model.rare, model.period, i, count));
         break;
-    case Rotating::based_or_usual:
-        if (source.lists.numbers[1] != nullptr) break;
-        for (uint32_t i = 0; i < count; ++i) (*layers)[i].rotates = !isRare(model.rare, model.period, i, count);
-        break;
+    }
     case Rotating::based: // by the lists below
     case Rotating::all:
         break;
@@ -337,7 +334,7 @@ void readLayers(Source* source) {
     const Model& model = *source->model;
     LayerLists& lists = source->lists;
     lists.types = findKey(config, "layer_types");
-    if (lists.types == nullptr && model.layer_list != nullptr) lists.own = findKey(config, model.layer_list);
+    if (model.layer_list != nullptr) lists.own = findKey(config, model.layer_list);
     for (size_t i = 0; i < std::size(kLayerKeys); ++i) {
         const Json* found = findKey(config, kLayerKeys[i].list);
         lists.numbers[i] = found != nullptr && found->is_array() ? found : nullptr;

@@ -41,7 +41,7 @@ constexpr LayerKey kLayerKeys[] = {{"rope_theta", "rope_theta"},
 // The configuration's lists with an entry for each layer; null: it has none.
 struct LayerLists {
     const Json* types = nullptr; // layer_types
-    const Json* own = nullptr;   // the record's layer_list, in the place of layer_types
+    const Json* own = nullptr;   // the record's layer_list
     const Json* numbers[3] = {}; // those of kLayerKeys
 };
 

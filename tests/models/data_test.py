@@ -13,7 +13,7 @@ NAMES = ["text.json", "vision.json", "diffusers.json", "gguf.json"]
 
 # A file, a text in it and what stands there instead, the key that is named, and a part of the sentence.
 FAULTS = [("text.json", '"llama": {', '"llama": {"hiden_size": 4096, ', "hiden_size", "is not one of the keys that a record has: like, from"),
-          ("text.json", '"llama": {', '"llama": {"backwards": 1, ', "backwards", "is 1; it must be true or false"),
+          ("text.json", '"llama": {', '"llama": {"partial_head": 1, ', "partial_head", "is 1; it must be true or false"),
           ("text.json", '"llama": {', '"llama": {"layers": 3.5, ', "layers", "is 3.5; it must be a whole number"),
           ("text.json", '"llama": {', '"llama": {"base": "10000", ', "base", 'is "10000"; it must be a number'),
           ("text.json", '"llama": {', '"llama": {"parameters": [], ', "parameters", "is []; it must be an object"),
@@ -28,7 +28,7 @@ FAULTS = [("text.json", '"llama": {', '"llama": {"hiden_size": 4096, ', "hiden_s
           ("text.json", '"instead": {', '"insted": {', "instead", "is missing"),
           ("vision.json", '"registers": 8', '"registers": -8', "registers", "is -8; it must be a whole number"),
           ("diffusers.json", '"dims": [64, 64]', '"dims": [64, "h"]', "dims", 'is "h"; it must be a whole number'),
-          ("gguf.json", '"plan": "all"', '"plan": "some"', "plan", 'is "some"; it may be unsaid, all'),
+          ("gguf.json", '"rotating": "all"', '"rotating": "some"', "rotating", 'is "some"; it may be unsaid, all'),
           ("gguf.json", '"from"', '"form"', "from", "is missing")]
 
 

@@ -179,8 +179,10 @@ TEST(Config, BasesThatATowersOwnCodeIgnoresAreNamed) {
         {R"({"model_type": "dinov3_vit", "rope_theta": 500})", 500, nullptr},
         {R"({"model_type": "dinov3_vit", "rope_parameters": {"rope_type": "default", "rope_theta": 500}})", 100,
          "rope_parameters"},
-        {R"({"model_type": "sam3_vit_model", "rope_scaling": {"rope_theta": 500}})", 10000, "rope_scaling"},
-        {R"({"model_type": "sam2_video", "rope_parameters": {"rope_theta": 500}})", 10000, "rope_parameters"},
+        {R"({"model_type": "eomt_dinov3", "rope_parameters": {"rope_type": "default", "rope_theta": 500}})", 500,
+         nullptr},
+        {R"({"model_type": "sam3_vit_model", "rope_scaling": {"rope_theta": 500}})", 500, nullptr},
+        {R"({"model_type": "sam2_video", "rope_parameters": {"rope_theta": 500}})", 500, nullptr},
         {R"({"model_type": "gemma4_vision", "rope_theta": 500})", 100, "rope_theta"},
         {R"({"model_type": "gemma4_vision", "rope_theta": 500, "rope_parameters": {"rope_type": "default"}})", 500,
          nullptr},
@@ -197,6 +199,37 @@ TEST(Config, BasesThatATowersOwnCodeIgnoresAreNamed) {
     }
 }
 
+// The newest Transformers saves the rule of each part that reads images.
+TEST(Config, TowersReadTheRuleThatTransformersSaves) {
+    for (const char* type : {"cohere_compass_vision",
+                             "dots3_note_vision_encoder",
+                             "ernie4_5_vl_moe_vision",
+                             "exaone4_5_vision",
+                             "glm4v_moe_vision",
+                             "glm4v_vision",
+                             "glm_ocr_vision",
+                             "kimi_k25_vision",
+                             "llama4_vision_model",
+                             "mlcd_vision_model",
+                             "muse_spark_vision",
+                             "paddleocr_vl_vision",
+                             "qwen2_5_omni_vision_encoder",
+                             "qwen2_5_vl_vision",
+                             "qwen2_vl_vision",
+                             "qwen3_5_vision",
+                             "qwen3_vl_vision",
+                             "sam2_video",
+                             "sam3_vit_model",
+                             "step3p5_vision",
+                             "video_llama_3_vision"}) {
+        const std::string rule = R"({"rope_type": "axial", "rope_theta": 777.0})";
+        const rope::ModelEncoding model =
+            read(R"({"model_type": ")" + std::string(type) + R"(", "rope_parameters": )" + rule + "}");
+        EXPECT_EQ(model.rule.base, 777) << type;
+        EXPECT_EQ(joined(model.notes).find("ignored"), std::string::npos) << type;
+    }
+}
+
 TEST(Config, GridsThatItDoesNotKnowAreRefusedByName) {
     const char* const cases[][3] = {
         {R"({"model_type": "llama"})", "vision", "no vision_config"},
@@ -204,7 +237,7 @@ TEST(Config, GridsThatItDoesNotKnowAreRefusedByName) {
         {R"({"model_type": "llama"})", "memory_attention", "no tracker_config"},
         {R"({"model_type": "llava", "vision_config": 1})", "vision", "vision_config"},
         {R"({"model_type": "pixtral"})", "memory_attention", "memory_attention"},
-        {R"({"model_type": "qwen2_vl_vision", "rope_theta": 5})", "", "rope_theta"},
+        {R"({"model_type": "qwen2_vl_vision", "rope_theta": 0.5})", "", "rope_theta"},
         {R"({"model_type": "pixtral", "rope_parameters": {"rope_type": "linear", "factor": 2}})", "",
          "\"factor\" of 2"},
         {R"({"model_type": "pixtral", "rope_parameters": {"rope_theta": 5}, "rope_theta": 6})", "", "they must agree"},

@@ -59,6 +59,10 @@ const StillRow kStill[] = {
         [1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0], "rope_theta": 5000000.0})",
      36, kEveryFourthOf36, ""},
     {R"({"model_type": "smollm3"})", 36, kEveryFourthOf36, ""},
+    // The files of dory list an attention and an mlp for each layer, and count both.
+    {R"({"model_type": "dory", "num_hidden_layers": 8, "layer_types": ["sliding_attention", "mlp", "sliding_attention",
+        "mlp", "sliding_attention", "mlp", "full_attention", "mlp"]})",
+     4, "", "full_attention"},
     {R"({"model_type": "smollm3", "num_hidden_layers": 6, "no_rope_layer_interval": 3})", 6, "2 5", ""},
     {R"({"model_type": "smollm3", "num_hidden_layers": 3, "no_rope_layers": [0, 1, 0]})", 3, "0 2", ""},
     // Llama 4 Scout: its list is empty
@@ -250,7 +254,7 @@ TEST(Layers, LatentAttentionScalesItsSoftmax) {
         const std::vector<std::string> plain = notes(type, ""), scaled = notes(type, R"("mscale_all_dim": 1, )");
         ASSERT_EQ(scaled.size(), plain.size() + 1) << type;
         EXPECT_NE(scaled.back().find("softmax scale by 1.873854207,"), std::string::npos) << type;
-        EXPECT_EQ(plain.size(), type == std::string("kimi_k2") ? 1u : 0u) << type; // it was not checked
+        EXPECT_TRUE(plain.empty()) << type;
     }
     EXPECT_TRUE(notes("mistral4", R"("mscale_all_dim": 1, )").empty());
 }

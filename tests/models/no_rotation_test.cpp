@@ -38,6 +38,8 @@ TEST(Config, ModelsWithoutRotationAreAnsweredWithWhatTheyHave) {
          "audio", "Device.add"},
         {R"({"model_type": "seamless_m4t", "hidden_size": 1024})", "", "unless its position_embeddings_type is rotary"},
         {R"({"model_type": "mamba", "hidden_size": 768})", "", "no positions"},
+        {R"({"model_type": "esmfold2", "esmc_config": {"model_type": "esmc"}})", "", "three coordinates and a number"},
+        {R"({"model_type": "hy_v4_vl", "vision_config": {"model_type": "hy_v4_vl_vision"}})", "vision", "Device.add"},
         {R"({"model_type": "lightglue", "descriptor_dim": 256})", "", "ROPE_SOURCE_ROWS of rope.h"},
     };
     for (const auto& row : rows) {

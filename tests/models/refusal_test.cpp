@@ -25,7 +25,7 @@ TEST(Config, ModelsThatMayRotateAndDoNotAreRefused) {
         EXPECT_EQ(refusal(std::string(R"({"model_type": "olmo_hybrid", )") + config + "}"),
                   "the configuration's rope_parameters or rope_theta is null" + none);
     EXPECT_EQ(refusal(R"({"model_type": "zamba2", "use_mem_rope": true, "hidden_size": 2561})"),
-              "the configuration's hidden_size, 2561, taken twice is no multiple of num_attention_heads, 32");
+              "the configuration's hidden_size, 2561, taken 2 times is no multiple of num_attention_heads, 32");
     EXPECT_EQ(refusal(R"({"model_type": "zamba2"})"),
               "the configuration has no use_mem_rope, without which the model type \"zamba2\" has no rotation");
     EXPECT_EQ(refusal(R"({"model_type": "zamba2", "use_mem_rope": false})"),

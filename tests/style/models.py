@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The reader of models knows behaviours, and the data know types: no text between quotes in host/models equals the name of a
-type or begins with it. docs/models.md lists the behaviours of text.json that one type alone has, twelve at most, and the counts
-that README.md gives are those of the data."""
+type or begins with it. docs/models.md lists the behaviours that one type alone has, twelve at most, and the counts that README.md
+gives are those of the data. `models.py --write` sets these counts."""
 import json
 import os
 import re
@@ -38,37 +38,48 @@ def check_literals(names):
                     faults.extend(f"{file}: \"{text}\" begins with the type {name}" for name in names if text.startswith(name))
 
 
-def listed_fields(kind):
-    """The keys of records that are flags, and the words of those that are choices."""
+def list_behaviours(kind, types):
+    """Who has each behaviour of a file's records: the keys that are flags, and the words of those that are choices. A type is
+    named without its separators: cohere2_moe of a config.json is cohere2moe of a .gguf."""
     schema = read("host", "models", "records.def")
     flags = re.findall(rf"^{kind}\(Flag, (\w+),", schema, re.M)
     choices = dict(re.findall(r"^ROPE_CHOICE\((\w+), ([\w, ]+)\)", schema, re.M))
-    words = {key: choices[name].split(", ") for name, key in re.findall(rf"^{kind}\(Choice_(\w+), (\w+),", schema, re.M)}
-    return flags, words
-
-
-def check_alone(types):
-    flags, words = listed_fields("ROPE_TEXT")
-    behaviours = {key: [] for key in flags} | {f"{key}: {word}": [] for key in words for word in words[key]}
+    fields = re.findall(rf"^{kind}\(Choice_(\w+), (\w+), \w+::(\w+)\)", schema, re.M)
+    behaviours = {key: set() for key in flags} | {f"{key}: {word}": set() for name, key, _ in fields for word in choices[name].split(", ")}
     for name in types:
-        record = whole(types, name)
+        record, plain = whole(types, name), re.sub("[_-]", "", name)
         for key in flags:
             if record.get(key):
-                behaviours[key].append(name)
-        for key in words:
-            behaviours[f"{key}: {record.get(key, words[key][0])}"].append(name)
-    alone = {behaviour: names[0] for behaviour, names in behaviours.items() if len(names) == 1}
-    faults.extend(f"records.def: no type has {behaviour}" for behaviour, names in behaviours.items() if not names)
-    rows = dict(re.findall(r"^\| `([a-z_]+(?:: [a-z_]+)?)` \| `([^`]+)` \|", read("docs", "models.md"), re.M))
+                behaviours[key].add(plain)
+        for _, key, otherwise in fields:
+            behaviours[f"{key}: {record.get(key, otherwise)}"].add(plain)
+    return behaviours
+
+
+def check_alone(data):
+    behaviours = {}
+    for name, part in data.items():
+        for behaviour, types in list_behaviours(f"ROPE_{name.upper()}", part["types"]).items():
+            behaviours.setdefault(behaviour, set()).update(types)
+    faults.extend(f"records.def: no record has {behaviour}" for behaviour, types in behaviours.items() if not types)
+    alone = {behaviour: min(types) for behaviour, types in behaviours.items() if len(types) == 1}
+    rows = re.findall(r"^\| `([a-z_]+(?:: [a-z_]+)?)` \| `([^`]+)` \|", read("docs", "models.md"), re.M)
+    rows = {behaviour: re.sub("[_-]", "", name) for behaviour, name in rows}
     if rows != alone:
         faults.append(f"docs/models.md: the behaviours of one type alone are {alone}; the table there has {rows}")
     if len(alone) > MOST_ALONE:
-        faults.append(f"text.json: {len(alone)} behaviours are of one type alone; at most {MOST_ALONE}: {alone}")
+        faults.append(f"records.def: {len(alone)} behaviours are of one type alone; at most {MOST_ALONE}: {alone}")
 
 
-def check_counts(counts, experiments):
-    for pattern, count in counts.items() | experiments.items():
-        found = re.findall(rf"(\d+) {pattern}", read("README.md"))
+def check_counts(counts):
+    readme = read("README.md")
+    if "--write" in sys.argv:
+        for pattern, count in counts.items():
+            readme = re.sub(rf"\d+ {pattern}", f"{count} {pattern}", readme)
+        with open(os.path.join(ROOT, "README.md"), "w", encoding="utf-8") as file:
+            file.write(readme)
+    for pattern, count in counts.items():
+        found = re.findall(rf"(\d+) {pattern}", readme)
         if [str(count)] != found:
             faults.append(f"README.md: {', '.join(found) or 'no number of'} {pattern}; there are {count}")
 
@@ -78,12 +89,12 @@ def main():
     names = {name for part in data.values() for key in ("types", "never", "wholes") for name in part.get(key, {})}
     names |= {name for group in data["text"]["instead"].values() for name in group}
     check_literals(names)
-    check_alone(data["text"]["types"])
+    check_alone(data)
     keys = json.loads(read("tests", "data", "keys.json"))
     tried = {name.split()[0] for name in keys["types"]}
     check_counts({"model types,": len(data["text"]["types"]), "vision parts": len(data["vision"]["types"]),
-                  "classes of diffusers": len(data["diffusers"]["types"])},
-                 {"experiments": sum(len(sets) for outcomes in keys["types"].values() for _, sets in outcomes),
+                  "classes of diffusers": len(data["diffusers"]["types"]),
+                  "experiments": sum(len(sets) for outcomes in keys["types"].values() for _, sets in outcomes),
                   "of these types": len(tried)})
     print("\n".join(faults) if faults else f"{len(names)} names stand in data alone")
     sys.exit(1 if faults else 0)

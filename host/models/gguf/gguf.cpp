@@ -41,7 +41,7 @@ void checkGgufModel(const ArchitectureKeys& keys, const Header& header, const Ar
         keys.refuse("rope.scaling.finetuned", "switches the rotation off");
     if (architecture.biases_at != 0 && blocks == architecture.biases_at) // llama.cpp too tells the model by its depth
         refuse("the model is Baichuan 13B, which has no rotary position encoding");
-    if (alpha != 0 && !architecture.alpha)
+    if (alpha != 0 && !isOneOf("rope.scaling.alpha", architecture.reads))
         keys.refuse("rope.scaling.alpha", "is not read for the architecture " + shown(architecture.name));
     keys.checkUnknown();
 }

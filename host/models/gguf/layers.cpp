@@ -39,7 +39,7 @@ LayerRotation readSliding(const ArchitectureKeys& keys, const Architecture& arch
 
 // The key has a period, or for each layer whether it slides. Returns false where nothing says it.
 bool readSlides(const ArchitectureKeys& keys, const Architecture& architecture, std::vector<bool>* slides) {
-    const bool patterned = architecture.plan != Turning::usual;
+    const bool patterned = architecture.rotating != Turning::usual;
     if (const Value* pattern = patterned ? keys.list(kPattern, slides->size()) : nullptr) {
         for (size_t i = 0; i < slides->size(); ++i) (*slides)[i] = pattern->numbers[i] != 0;
         return true;
@@ -70,7 +70,8 @@ void stopLayers(const ArchitectureKeys& keys, const Architecture& architecture, 
     const Value* heads = keys.list("attention.head_count_kv", count);
     const bool has_linear = architecture.linear_period != 0;
     const Value* linear = has_linear ? keys.list("attention.recurrent_layers", count) : nullptr;
-    const Value* pattern = architecture.rope_pattern ? keys.list("attention.rope_pattern", count) : nullptr;
+    const bool reads_pattern = isOneOf("attention.rope_pattern", architecture.reads);
+    const Value* pattern = reads_pattern ? keys.list("attention.rope_pattern", count) : nullptr;
     const bool planned = has_linear && linear == nullptr;
     const uint32_t period = planned ? keys.count("full_attention_interval", kMaxLayers, architecture.linear_period) : 1;
     for (size_t i = 0; i < count; ++i) {
@@ -84,20 +85,19 @@ void stopLayers(const ArchitectureKeys& keys, const Architecture& architecture, 
 // Empty where the file does not say how many layers there are, or of which types.
 ModelLayers listGgufLayers(const ArchitectureKeys& keys, const Architecture& architecture, double window) {
     ModelLayers layers(countLayers(keys));
-    const bool switched_off = window == 0 && keys.find("attention.sliding_window") != nullptr;
     const bool other_depth = architecture.windowed_at != 0 && layers.size() != architecture.windowed_at;
-    const bool without = architecture.plan == Turning::unsaid || (architecture.needs_window && window == 0) ||
-                         other_depth || (architecture.window_of_0 && switched_off);
+    const bool without =
+        architecture.rotating == Turning::unsaid || (architecture.needs_window && window == 0) || other_depth;
     std::vector<bool> slides(without ? 0 : layers.size());
     if (!without && !readSlides(keys, architecture, &slides)) {
         slides.clear();
         layers.clear();
     }
-    const bool dense_rotate = !without && architecture.plan == Turning::sliding_or_dense;
+    const bool dense_rotate = !without && architecture.rotating == Turning::sliding_or_dense;
     const double dense = dense_rotate ? keys.number("leading_dense_block_count", 0, kMaxLayers, 0) : 0;
     for (size_t i = 0; i < slides.size(); ++i) {
-        if (architecture.plan != Turning::usual) layers[i].type = slides[i] ? kSlidingType : kFullType;
-        layers[i].rotates = architecture.plan == Turning::all || slides[i] || static_cast<double>(i) < dense;
+        if (architecture.rotating != Turning::usual) layers[i].type = slides[i] ? kSlidingType : kFullType;
+        layers[i].rotates = architecture.rotating == Turning::all || slides[i] || static_cast<double>(i) < dense;
     }
     stopLayers(keys, architecture, &layers);
     return layers;
@@ -136,8 +136,9 @@ LayerRotation chooseGgufLayer(const ArchitectureKeys& keys, const Architecture& 
     if (!type.empty() && type != kFullType && type != kSlidingType)
         refuse("there are no layers of type " + shown(type) +
                " in a .gguf file; full_attention and sliding_attention are");
-    const bool windowed = architecture.sliding_layers || architecture.plan != Turning::unsaid;
-    const double unsaid = keys.find("rope.freq_base_swa") != nullptr ? 1 : 0;
+    const bool windowed = architecture.sliding_layers || architecture.rotating != Turning::unsaid;
+    const double has_base = keys.find("rope.freq_base_swa") != nullptr ? 1 : 0;
+    const double unsaid = architecture.window != 0 ? architecture.window : has_base;
     const double window = windowed ? keys.number("attention.sliding_window", 0, 1e12, unsaid) : unsaid;
     ModelLayers& layers = encoding->layers;
     layers = listGgufLayers(keys, architecture, window);

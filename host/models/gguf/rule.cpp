@@ -34,29 +34,31 @@ double readYarnScale(const ArchitectureKeys& keys, const Architecture& architect
     const auto magnitude = [factor](double m) { return factor <= 1 ? 1 : 1 + 0.1 * m * std::log(factor); };
     double multiplier = keys.number(kLogMultiplier, 0, 1e3, 0);
     if (multiplier == 0) return magnitude(1);
-    if (architecture.log_multiplier == LogMultiplier::unread)
+    if (architecture.yarn_unscaled) return 1;
+    if (architecture.log_multiplier == 0)
         keys.refuse(kLogMultiplier, "is not read for the architecture " + shown(architecture.name));
-    if (architecture.log_multiplier == LogMultiplier::cancelled) return 1;
-    if (architecture.log_multiplier == LogMultiplier::tenth)
-        multiplier = static_cast<double>(static_cast<float>(multiplier) / 0.1f);
+    if (architecture.log_multiplier != 1)
+        multiplier =
+            static_cast<double>(static_cast<float>(multiplier) / static_cast<float>(architecture.log_multiplier));
     return magnitude(1) / magnitude(multiplier);
 }
 
 // Queries are scaled as src/models/*.cpp of llama.cpp do so. Llama 4 has no key for it: a window of 0 switches it off
 // together with the layers that do not rotate.
-QueryScaling readQueryScaling(const ArchitectureKeys& keys, QueryScale how, const std::vector<ModelLayer>& layers) {
-    if (how == QueryScale::unscaled || (how == QueryScale::of_still && nameStillLayers(layers).empty())) return {};
-    if (how == QueryScale::of_still) return {0.1, 8192, 1, true};
+QueryScaling readQueryScaling(const ArchitectureKeys& keys, const Architecture& architecture,
+                              const std::vector<ModelLayer>& layers) {
+    if (architecture.scales_still_queries && !nameStillLayers(layers).empty()) return {0.1, 8192, 1, true};
     QueryScaling scaling;
+    if (architecture.query_lengths.size() == 0) return scaling;
     scaling.beta = keys.number(kTemperature, -1e6, 1e6, 0);
     if (scaling.beta == 0) return scaling;
-    const bool by_context = how == QueryScale::by_context;
-    const char* length = "attention.temperature_length";
-    scaling.interval = keys.count(by_context ? kContext : length, kMostPositions, 0);
-    if (by_context) scaling.interval = keys.count(kOriginalLength, kMostPositions, scaling.interval);
-    if (scaling.interval != 0) return scaling;
-    keys.refuse(kTemperature, "needs " + (by_context ? keys.name(kOriginalLength) + " or " + keys.name(kContext)
-                                                     : keys.name(length)));
+    std::string names;
+    for (const char* length : architecture.query_lengths) {
+        if (scaling.interval == 0) scaling.interval = keys.count(length, kMostPositions, 0);
+        names += (names.empty() ? "" : " or ") + keys.name(length);
+    }
+    if (scaling.interval == 0) keys.refuse(kTemperature, "needs " + names);
+    return scaling;
 }
 
 } // namespace
@@ -80,7 +82,7 @@ Scaling readScaling(const ArchitectureKeys& keys, const Architecture& architectu
         keys.refuse("rope.scaling.yarn_ext_factor", "is " + shown(extrapolation) + "; 0 and 1 are read");
     scaling.yarn = extrapolation < 0 ? scaling.type == "yarn" : extrapolation == 1;
     // llama.cpp reads this key for Grok alone, and computes the factor anew for yarn, whatever the key says.
-    if (unread != 1 && architecture.reads_yarn_factor && !scaling.yarn)
+    if (unread != 1 && isOneOf("rope.scaling.yarn_attn_factor", architecture.reads) && !scaling.yarn)
         keys.refuse("rope.scaling.yarn_attn_factor", "is " + shown(unread) + " without yarn; only 1 is read");
     if (scaling.type == "none" && (scaling.yarn || (scaling.factor != 0 && scaling.factor != 1)))
         keys.refuse(kType, "is 'none', and other keys scale");
@@ -123,12 +125,12 @@ void readGgufScales(const ArchitectureKeys& keys, const Architecture& architectu
     std::vector<std::string>* notes = &encoding->notes;
     const bool yarn = rule.kind == ROPE_RULE_YARN;
     const double fast = keys.number(kFast, 1e-6, 1e6, 32), slow = keys.number(kSlow, 1e-6, 1e6, 1);
-    if (yarn && !architecture.reads_betas && (fast != 32 || slow != 1)) {
+    if (yarn && !isOneOf(kFast, architecture.reads) && (fast != 32 || slow != 1)) {
         notes->push_back("the frequencies have the file's beta_fast " + shown(fast) + " and beta_slow " + shown(slow) +
                          ", as the model's own code has; llama.cpp does not read these keys for " + name +
                          ", and takes 32 and 1");
     }
-    encoding->query_scaling = readQueryScaling(keys, architecture.query_scale, encoding->layers);
+    encoding->query_scaling = readQueryScaling(keys, architecture, encoding->layers);
     if (encoding->query_scaling.beta != 0)
         notes->push_back("the architecture " + name + " scales queries " +
                          describeQueryScaling(encoding->query_scaling));

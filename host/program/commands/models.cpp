@@ -44,7 +44,7 @@ KnownModel describeText(const rope::Model& model) {
         {part, "part of the head"},
         {model.layer_types.size() != 0 || reads("layer_rope_theta"), "layers differ"},
         {model.axes != rope::Axes::one, "axes t h w"},
-        {model.backwards, "turns backwards"}};
+        {model.position_factor < 0, "turns backwards"}};
     for (const auto& [is, word] : words) {
         if (is) known.traits.emplace_back(word);
     }
