@@ -105,31 +105,7 @@ void ignore(Source* source, Json* object, const char* key, IgnoredKey::Means mea
     object->erase(key);
 }
 
-// Takes the rules out, or keys in them.
-void dropOfRules(Source* source, const char* key, bool nested) {
-    const Model& model = *source->model;
-    Json* config = &source->config;
-    if (findKey(*config, key) == nullptr) return;
-    Json* rules = &(*config)[key];
-    const bool differ = model.layer_types.size() != 0;
-    const bool flat_scaling = model.scaling_of_full_layers && key == std::string("rope_scaling");
-    const bool unnamed = findKey(*rules, "rope_type") == nullptr && findKey(*rules, "type") != nullptr;
-    if (nested ? !(differ || model.nested_rules) || flat_scaling : flat_scaling && unnamed)
-        return ignore(source, config, key, IgnoredKey::rule);
-    if (model.flat_rule == FlatRule::second && !nested) {
-        ignore(source, rules, "rope_theta", IgnoredKey::base);
-        ignore(source, rules, "partial_rotary_factor", IgnoredKey::partial);
-    }
-    if (!differ) return;
-    // In rules nested by layer type, truncate is read beside the types, and the original length inside them.
-    if (findKey(*config, "max_position_embeddings") != nullptr)
-        ignore(source, config, "original_max_position_embeddings", IgnoredKey::rule);
-    if (!nested) return ignore(source, rules, "truncate", IgnoredKey::rule);
-    for (Json& rule : *rules) {
-        if (rule.is_object()) ignore(source, &rule, "truncate", IgnoredKey::rule);
-    }
-}
-
+// Takes out the keys that the type's own code does not read, and the rules, or keys in them.
 void dropKeys(Source* source) {
     const Model& model = *source->model;
     Json* config = &source->config;
@@ -146,12 +122,34 @@ void dropKeys(Source* source) {
         }
     }
     const bool nested = findOwnRules(*config).nested; // rules under both keys are the same
-    for (const char* key : {"rope_parameters", "rope_scaling"}) dropOfRules(source, key, nested);
+    const bool differ = model.layer_types.size() != 0;
+    for (const char* key : {"rope_parameters", "rope_scaling"}) {
+        if (findKey(*config, key) == nullptr) continue;
+        Json* rules = &(*config)[key];
+        const bool flat_scaling = model.scaling_of_full_layers && key == std::string("rope_scaling");
+        const bool unnamed = findKey(*rules, "rope_type") == nullptr && findKey(*rules, "type") != nullptr;
+        if (nested ? !(differ || model.nested_rules) || flat_scaling : flat_scaling && unnamed) {
+            ignore(source, config, key, IgnoredKey::rule);
+            continue;
+        }
+        if (model.flat_rule == FlatRule::second && !nested) {
+            ignore(source, rules, "rope_theta", IgnoredKey::base);
+            ignore(source, rules, "partial_rotary_factor", IgnoredKey::partial);
+        }
+        if (!differ) continue;
+        // In rules nested by layer type, truncate is read beside the types, and the original length inside them.
+        if (findKey(*config, "max_position_embeddings") != nullptr)
+            ignore(source, config, "original_max_position_embeddings", IgnoredKey::rule);
+        if (!nested) ignore(source, rules, "truncate", IgnoredKey::rule);
+        for (Json& rule : *rules) {
+            if (nested && rule.is_object()) ignore(source, &rule, "truncate", IgnoredKey::rule);
+        }
+    }
 }
 
 // A file may list two parts of each layer, and count both. Each second entry is taken out where `part` is one of them.
 void takePartsOut(const char* part, Json* config) {
-    const Json* types = part != nullptr ? findKey(*config, "layer_types") : nullptr;
+    const Json* types = findKey(*config, "layer_types");
     if (types == nullptr || std::find(types->begin(), types->end(), Json(part)) == types->end()) return;
     Json wholes = Json::array();
     for (size_t i = 0; i < types->size(); i += 2) wholes.push_back((*types)[i]);
@@ -306,7 +304,7 @@ void findRules(Source* source) {
         if (own != nullptr) (*config)[name.value().get<std::string>()] = Json(*own);
     }
     checkKinds(*config, {"layer_types"}, JsonKind::texts);
-    takePartsOut(model.part_type, config);
+    if (model.part_type != nullptr) takePartsOut(model.part_type, config);
     Rules& rules = source->rules = findOwnRules(*config);
     if (rules.found) return;
     rules.values = Json::parse(model.parameters);
