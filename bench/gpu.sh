@@ -468,6 +468,7 @@ title_of() {
     table) echo 'Tables of cosines and sines' ;;
     fused) echo 'Fused passes' ;;
     encodings) echo 'Other encodings' ;;
+    beside) echo 'Beside the shaders of ggml' ;;
     picture) echo 'Bandwidth' ;;
     esac
 }
