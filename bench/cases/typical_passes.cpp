@@ -1,3 +1,4 @@
+// To show a new shader to compilers: a plan that takes it.
 #include "bench/cases/typical_passes.hpp"
 
 #include "bench/harness/bench_device.hpp"

@@ -25,7 +25,7 @@ struct ConfigRequest {
 struct ModelLayer {
     std::string type; // empty where the layers have no types
     bool rotates = true;
-    bool answered = true; // the encoding is that of this layer
+    bool answered = true; // the encoding is this layer's
 };
 
 // Queries are multiplied by 1 + beta * ln(1 + floor((position + offset) / interval)). This is no rotation, but a part
@@ -40,7 +40,7 @@ struct ModelEncoding {
     std::string model_type; // empty where the configuration names none
     RopeRule rule = {};     // its lists are null: the frequencies already contain them
     std::vector<double> factors, short_factors, long_factors; // these lists; the first divides by itself, as ggml's
-    std::vector<double> frequencies; // radians per position, one per pair; below 0 where the model turns backwards
+    std::vector<double> frequencies; // radians per position, one per pair; below 0 where the model rotates backwards
     double scale = 1;
     uint32_t head_dim = 0; // of the tensor that is rotated: q_pe and k_pe where a model splits them off
     uint32_t rotary_begin = 0;
@@ -54,10 +54,10 @@ struct ModelEncoding {
     bool types_differ = false;      // the layer types have encodings of their own
     std::vector<ModelLayer> layers; // empty: the configuration does not say which layers there are
     QueryScaling query_scaling;
-    std::vector<uint8_t> axes;              // the axis of each pair; empty: one axis
-    std::vector<std::string> axis_names;    // in the order that positions have them: t, h, w; empty: one axis
-    bool on_a_grid = false;                 // tokens lie in an image or a video, with an axis for each side
-    uint32_t chunk_dim = 0;                 // half pairing inside chunks of so many elements; 0: across the whole part
+    std::vector<uint8_t> axes;           // the axis of each pair; empty: one axis
+    std::vector<std::string> axis_names; // in the order that positions have them: t, h, w; empty: one axis
+    bool on_a_grid = false;              // tokens lie in an image or a video, with an axis for each side
+    uint32_t chunk_dim = 0; // elements of a chunk, inside which half pairing stays; 0: across the whole part
     uint32_t skip_first = 0, skip_last = 0; // tokens that the model's code does not rotate: class, register tokens
     std::vector<std::string> notes; // a sentence for each key that is ignored, and for each step of the model's own
                                     // code that is left to the caller

@@ -25,7 +25,7 @@ bool isOneOf(std::string_view word, std::initializer_list<const char*> words) {
 std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredicate& is) {
     std::string numbers;
     const ModelLayer* first = nullptr;
-    constexpr size_t kMostRuns = 64; // no model has as many
+    constexpr size_t kMostRuns = 64; // more than any model has
     size_t count = 0, runs = 0;
     bool alike = true;
     for (size_t i = 0; i < layers.size(); ++i) {

@@ -22,7 +22,7 @@ struct Refusal {
 bool isOneOf(std::string_view word, std::initializer_list<const char*> words);
 
 // Names the layers that `is` holds for: "layers 0-2, 4-6", "layer 3", and behind the numbers the type in parentheses
-// where all of them share one.
+// where all layers share one.
 using LayerPredicate = std::function<bool(const ModelLayer&)>;
 std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredicate& is);
 

@@ -21,7 +21,7 @@ const char* elementName(RopeElement element); // of the default, float32's
 const char* pairingName(RopePairing pairing); // of the default, "unknown"
 
 // Rounds each value once to the nearest of the element's. A NaN is replaced by the bits at its place in `fallback`,
-// which has as many elements: a value that passes through keeps its NaN's payload.
+// which has equally many elements: a value that passes through keeps its NaN's payload.
 std::vector<uint8_t> roundedOnce(const std::vector<double>& values, RopeElement element,
                                  const std::vector<uint8_t>& fallback);
 

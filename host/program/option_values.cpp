@@ -1,4 +1,6 @@
 // To take an option away that a user may look for: a row of kElsewhere, which names the way that works.
+//
+// To add an option: its command's file in commands/. What values it takes stands here.
 #include "program/option_values.hpp"
 
 #include <CLI/CLI.hpp>

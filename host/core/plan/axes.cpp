@@ -1,4 +1,6 @@
-// This file owns position axes: which pair turns by which axis, and the constants that tell the shaders.
+// This file owns position axes: which pair rotates by which axis, and the constants that tell the shaders.
+//
+// To add a rule of axes: a case of ropeSetAxes. The shaders read the axis of each pair, and know no rule.
 #include "plan/axes.h"
 
 #include "shaders/interface.h"

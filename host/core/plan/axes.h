@@ -1,4 +1,4 @@
-// Position axes decide which pair turns by which of the positions that a token has.
+// Position axes decide which pair rotates by which of the positions that a token has.
 #pragma once
 
 #include "plan/pass.h"

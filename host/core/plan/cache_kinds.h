@@ -1,6 +1,6 @@
-// The kinds of caches: what the host knows of each, and the number that shaders know it by. A kind more is an
-// enumerator of rope.h, a number in shaders/interface.h and a row here, a case in slot_of (shaders/fused/cache.glsl),
-// and one in findSlot (host/core/reference/slot.cpp).
+// The kinds of caches: what the host knows of each, and the number that shaders know it by.
+// To add a kind: RopeCacheKind, a number in shaders/fused/record.h, a row here, a case in slot_of
+// (shaders/fused/cache.glsl), and a case in findSlot (host/core/reference/slot.cpp).
 #pragma once
 
 #include <vkrope/rope.h>

@@ -1,4 +1,6 @@
 // This file hands out a plan's dispatches: each part of each pass, with its bindings and push words.
+//
+// To complete other push words: a case for each structure of push words.
 #include "plan/dispatch.h"
 #include "plan/element_formats.h"
 #include "plan/pass.h"
@@ -125,7 +127,7 @@ void fillDispatch(const PlanPass& pass, uint32_t index, uint32_t alignment, Rope
         push.position_token = positions.token;
     }
     const RopePlace rows = places[ROPE_BINDING_COS_SIN];
-    push.rows.offset += rows.offset; // frequencies that are turned by are bound whole, from 0
+    push.rows.offset += rows.offset; // frequencies that are rotated by are bound whole, from 0
     push.rows.batch = rows.batch;
     if (!isBoundWhole(pass, ROPE_BINDING_COS_SIN)) push.rows.token = rows.token;
     push.source = placeInUnits(pass.address_unit, places[ROPE_BINDING_SOURCE]);

@@ -1,7 +1,7 @@
-// The formats of elements: what host, program and benchmarks know of each, and the number that shaders know it by. A
-// float more is an enumerator of rope.h, a number in shaders/interface.h, a row here, and its conversion in
-// shaders/numbers/element.h. A format of blocks more is an enumerator and a row: shaders/fused/convert.glsl and
-// host/core/reference/quantize.cpp go by the facts of the row.
+// To add a float: RopeElement, interface.h, a row here, its conversion in shaders/numbers/element.h, widen_run and
+// narrow_run in shaders/halves.glsl, kArrayTypes in files/npy.cpp; for another width runs.glsl and rows.glsl too.
+// To add a format of blocks: RopeElement, a row, by whose facts shaders/fused/convert.glsl and reference/quantize.cpp
+// go, and vectors in tests/data/caches. A new fact is also ROPE_FORMAT_ in shaders/fused/record.h.
 #pragma once
 
 #include <vkrope/rope.h>
@@ -81,7 +81,7 @@ constexpr uint32_t elementsOfWords(RopeElement element) {
     while (blocks * formatOf(element).block_bytes % 4 != 0) blocks *= 2;
     return blocks * formatOf(element).block_elements;
 }
-// Bytes of so many elements, which are whole blocks.
+// Returns the bytes of `count` elements, which are whole blocks.
 constexpr uint64_t elementBytes(RopeElement element, uint64_t count) {
     return count / formatOf(element).block_elements * formatOf(element).block_bytes;
 }

@@ -1,10 +1,12 @@
 // This file fills in packed strides, and refuses strides that overlap or cannot be counted.
+//
+// To add a layout: its strides here. The shaders only add strides.
 #include "plan/layout.h"
 
 namespace rope {
 namespace {
 
-constexpr uint64_t kMaxElements = UINT64_MAX / 64; // the bytes of so many elements stay within 64 bits
+constexpr uint64_t kMaxElements = UINT64_MAX / 64; // the bytes of kMaxElements stay within 64 bits
 
 } // namespace
 

@@ -21,7 +21,7 @@ void sortStrides(StrideCount* strides, uint32_t count);
 // tensor that is read may overlap itself, but not by a stride of 0.
 RopeResult resolveStrides(const char* name, StrideCount* strides, uint32_t count, bool written, uint64_t* span,
                           RopeReason* reason);
-// Refuses `count` parts of so many elements whose bytes 64 bits cannot count. `what` names a part: "token" and so on.
+// Refuses `count` parts of `elements` elements if 64 bits do not count the bytes. `what` names a part: "token".
 RopeResult checkElementCount(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason);
 RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason);
 RopeResult checkHeads(uint32_t heads, RopeReason* reason);

@@ -1,5 +1,5 @@
-// A build may leave out families of calls: VKROPE_NO_ADDITIONS, _BIASES, _RELATIVE, _FUSED and _REFERENCE. The calls
-// stay, and refuse in a sentence that names the macro. CMake's options VKROPE_WITH_... define these macros.
+// To let a build leave out a family: VKROPE_NO_... around its sources, refusals behind #else, CMakeLists.txt's option,
+// its column in shaders/list.def, and vcpkg.json, portfile.cmake and conanfile.py of host/package.
 #pragma once
 
 #include "rules/refuse.h"

@@ -1,4 +1,7 @@
 // This file owns limits, and the names of extensions, results and slots.
+//
+// To add a limit: a member of RopeLimits, its default in fillLimits, and a row of the list in
+// host/core/record/check_plan.cpp. To add an extension: its bit in rope.h, and its name in ropeExtensionName.
 #include "plan/limits.h"
 
 #include <string.h>

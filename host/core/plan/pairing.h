@@ -1,6 +1,6 @@
-// The pairings of a head's elements stand in one table here. A pairing more is an enumerator of rope.h and a row here.
-// A pairing that is no arrangement in chunks also needs the places of its pairs in shaders/numbers/index.h and in
-// pairElement (host/core/reference/rotation.cpp).
+// To add a pairing of a head's elements: RopePairing, and a row of kPairings. If its elements do not lie in chunks:
+// also shaders/numbers/index.h (places), shaders/quads.glsl (interleave, deinterleave), and pairElement in
+// host/core/reference/rotation.cpp. ropePairPermutation (permutation.cpp) goes between half and interleaved alone.
 #pragma once
 
 #include <vkrope/rope.h>
@@ -12,7 +12,7 @@ namespace rope {
 struct PairingFormat {
     RopePairing pairing;
     char name[12];  // as options and reports have it
-    bool in_chunks; // the first elements of a chunk's pairs lie before the second ones; else those of each pair meet
+    bool in_chunks; // the first elements of a chunk's pairs lie before the second ones; else a pair's elements meet
 };
 
 // In the order of RopePairing.

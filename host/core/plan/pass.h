@@ -137,7 +137,7 @@ struct PassPart {
     uint32_t begin[kGridAxes];
     uint32_t count[kGridAxes];
 };
-// Returns a place counted in units of so many elements.
+// Returns a place counted in units of `elements` elements.
 inline RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
     return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
 }
@@ -169,7 +169,7 @@ inline void setTokenWords(const RopePush& tokens, uint32_t plan_tokens, RopeFuse
     pass->constants[ROPE_ID_ROW_TOKEN] = tokens.rows.token;
     pass->constants[ROPE_ID_ROW_PAIR] = tokens.rows.head;
 }
-// How a dispatch completes the push words of its pass, beside those of one tensor: PassFacts.words.
+// How a dispatch completes the push words of its pass, beside the push words of one tensor: PassFacts.words.
 enum : uint32_t { kTensorWords, kRotationWords, kFusedWords, kCountWords };
 // What a pass does to its tensors: PassFacts.stages.
 constexpr uint32_t kNormBefore = 1, kTurn = 2, kNormAfter = 4, kQueryScale = 8, kFused = 16, kInPlace = 32,
@@ -185,7 +185,7 @@ template <typename Push> void writePush(const Push& push, PlanPass* pass) {
     memcpy(pass->push, &push, sizeof push);
 }
 
-// Makes the pass one of groups, of so many threads in x, y and z.
+// Gives the pass groups of x, y and z threads.
 void setGroup(uint32_t x, uint32_t y, uint32_t z, PlanPass* pass);
 
 inline const char* slotName(uint32_t slot) { return ropeSlotName(static_cast<RopeSlot>(slot)); }

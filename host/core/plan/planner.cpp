@@ -246,7 +246,7 @@ RopeResult Planner::finish() {
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);
         for (int axis = 0; axis < kGridAxes; ++axis)
-            if (pass->step[axis] == 0) pass->step[axis] = pass->count[axis]; // else a part may take so many
+            if (pass->step[axis] == 0) pass->step[axis] = pass->count[axis]; // else a part takes at most `step`
         if (!splitPass(limits_, pass)) {
             result = refuseSplit(*pass);
             break;

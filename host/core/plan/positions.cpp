@@ -1,5 +1,8 @@
 // This file owns positions: their defaults and refusals, where they lie, and the constants and push words that tell the
 // shaders.
+//
+// To add a source of positions: an enumerator of RopePositionKind or RopePositionElement, the defaults and refusals
+// here, and find_token in shaders/position.glsl.
 #include "plan/positions.h"
 #include "plan/axes.h"
 #include "plan/enumerators.h"

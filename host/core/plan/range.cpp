@@ -1,4 +1,4 @@
-// This file finds the plans of a range of token counts, one of each kind that differs in a pipeline.
+// This file finds the plans of a range of token counts: one plan for each set of pipelines.
 #include "plan/range.h"
 #include "plan/planner.h"
 #include "plan/tensor.h"

@@ -68,7 +68,7 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     RopeFrequencies* f = &r->frequencies;
     const uint32_t pairs = r->rotary_dim / 2;
     const bool from_rows = r->source != ROPE_SOURCE_INLINE, table = r->source == ROPE_SOURCE_TABLE;
-    const bool is_counted = f->axes != nullptr && f->count != 0; // the caller's array has so many axes
+    const bool is_counted = f->axes != nullptr && f->count != 0; // the caller's array has `count` axes
     if (from_rows && f->values == nullptr && !is_counted) f->count = pairs;
     if (f->count != pairs) {
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; a rotary part of %u elements has %u pairs",
@@ -105,7 +105,7 @@ void clearRotation(RopeRotation* r) {
     r->pairing = r->pairing_out = ROPE_PAIRING_HALF;
 }
 
-// Fills in a description that does not turn. Its positions still lie as the axes ask, if axes are given.
+// Fills in a description that does not rotate. Its positions still lie as the axes ask, if axes are given.
 RopeResult resolveWithoutRotation(RopeRotateDescription* d, RopeReason* reason) {
     RopeFrequencies* f = &d->rotation.frequencies;
     f->values = nullptr;

@@ -1,5 +1,5 @@
-// This file plans a rotation of Q and K: ropePlanRotate. Both turn in one dispatch where they have the same lanes of
-// the wide shader and the device binds them together; otherwise each has a pass of its own.
+// This file plans a rotation of Q and K: ropePlanRotate. One dispatch rotates both where they have the same
+// lanes of the wide shader and the device's limit has room for their buffers. Otherwise each tensor has a pass.
 #include "plan/element_formats.h"
 #include "plan/positions.h"
 #include "plan/range.h"
@@ -16,7 +16,7 @@ namespace {
 
 const RopeTensor& tensorOf(const RopeRotateDescription& d, uint32_t i) { return i == 0 ? d.q : d.k; }
 
-// Tensors that turn in one pass: Q and K, or one of them.
+// The tensors that one pass rotates: Q and K, or one tensor alone.
 struct TurnedTensors {
     uint32_t first, count;
 };
@@ -128,8 +128,8 @@ uint32_t bothTensorsBuffers(const RopeRotateDescription& d) {
     return (readsPositions(positions) ? 2u : 1u) + (d.out_of_place != 0 ? 4u : 2u);
 }
 
-// True if a part of one side has to take fewer heads: all of them span more than a binding, and tokens lie closer to
-// each other than heads do. Tensors that go together are not split along heads.
+// True if a part of one side has to take fewer heads: all heads span more than a binding, and tokens lie closer to
+// each other than heads do. Tensors that share a dispatch are not split along heads.
 bool splitsHeads(const RopeRotateDescription& d, uint32_t heads, const RopeLayout& l, RopeElement element,
                  const RopeLimits& limits) {
     const PassAccess access = tensorAccess(ROPE_SLOT_Q, l, element, d.head_dim);
@@ -143,7 +143,7 @@ bool splitsHeads(const RopeRotateDescription& d, const RopeTensor& t, const Rope
     return splitsHeads(d, t.heads, t.from, d.element, limits) || splitsHeads(d, t.heads, t.to, d.element_out, limits);
 }
 
-// True if both tensors turn in one pass: there are two, of the same lanes, and no limit asks for fewer heads.
+// True if both tensors rotate in one pass: there are two, of the same lanes, and no limit asks for fewer heads.
 bool turnTogether(const RopeRotateDescription& d, const ShaderVariant* variants, const RopeLimits& limits) {
     if (d.q.heads == 0 || d.k.heads == 0 || splitsHeads(d, d.q, limits) || splitsHeads(d, d.k, limits)) return false;
     if (variants[0].lane_pairs != variants[1].lane_pairs || variants[0].by_words != variants[1].by_words) return false;

@@ -1,5 +1,8 @@
 // This file owns rows of cos and sin: the formats in use as strides, the strides that are refused, and the memory that
 // rows span.
+//
+// To add a format of rows: RopeRowsFormat, a case of ropeSetRows, and a row of kTableFormats in
+// host/program/commands/table.cpp.
 #include "plan/rows.h"
 #include "plan/element_formats.h"
 #include "plan/layout.h"
@@ -25,7 +28,7 @@ bool entriesMeet(int64_t difference, bool same, uint64_t count, uint32_t pairs, 
     return false;
 }
 
-// True for the native rows and rows like them, which are apart at a glance.
+// True for the native rows and rows like them, which plainly do not overlap.
 bool areNativeRows(uint32_t pairs, const RopeRows& rows) {
     return rows.pair_stride == 1 && rows.copy_offset == 0 && rows.sin_offset >= pairs &&
            rows.row_stride >= static_cast<uint64_t>(rows.sin_offset) + pairs;

@@ -1,4 +1,4 @@
-// This file takes a scale apart for shaders of the host's own: ropeSplitScale.
+// This file splits a scale into mantissa and exponent, for the host's shaders: ropeSplitScale.
 #include "plan/frequencies.h"
 #include "plan/scale.h"
 #include "rules/refuse.h"

@@ -19,7 +19,7 @@ struct HeadGeometry {
     uint64_t tokens;   // of all sequences; 0: pipelines are the same at any number (fused passes, additions)
     RopeTuning tuning; // the caller's
 };
-// Returns those of a rotation, which has heads, or of an addition, which has none.
+// Returns the geometry of a rotation, which has heads, or of an addition, which has none.
 HeadGeometry geometryOf(const RopeRotateDescription& d);
 
 // How a shader takes a tensor's lanes.
@@ -53,21 +53,21 @@ RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* re
 // True if the pass converts float16, and the device's own conversions are proven.
 bool takesNativeHalves(const HeadGeometry& g, const RopeLimits& limits);
 uint32_t pairLanes(const HeadGeometry& g, const ShaderVariant& variant);
-// Returns the lanes that copy so many elements, which do not rotate, of a head whose rotary part starts at `begin`.
+// Returns the lanes that copy `elements` elements, which do not rotate, of a head whose rotary part starts at `begin`.
 uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant);
 
 PassAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
 PassAccess cosSinAccess(const RopeRotateDescription& d);
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
 void setWindow(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
-// Sets the words and constants that tell where tokens stand, and which of them turn.
+// Sets the words and constants that tell where tokens stand, and which of them rotate.
 void setTokenPositions(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
 // Sets the constants that all passes over tensors have.
 void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, PlanPass* pass);
 
 // True if a token can have no position, or no row of the table.
 bool canBeOutside(const RopeRotateDescription& d);
-// True if every token turns, or is added to.
+// True if every token rotates, or is added to.
 bool everyTokenTurns(const RopeRotateDescription& d);
 // Adds a pass of the shader that counts tokens. Its positions are not set yet.
 PlanPass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner);

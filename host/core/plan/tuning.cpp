@@ -1,4 +1,7 @@
 // This file decides how a tensor's work is cut into threads. The one table is here; no bit depends on it.
+//
+// To cut threads otherwise: a row or a number of the table. Fused passes are fused/groups.cpp, relative vectors
+// encodings/relative.cpp.
 #include "plan/tuning.h"
 #include "plan/tensor.h"
 
@@ -14,13 +17,13 @@ namespace {
 const struct DeviceTuning {
     uint32_t threads, group_size;
     RopeTuning few, many, halves, any;
-    bool shares; // a group makes its angles together; a barrier costs the drivers of the last row more than the angles
+    bool shares;   // a group makes each angle once; a barrier costs the drivers of the last row more than the angles
     bool together; // Q goes with K and V; drivers for CPUs carry out every side of a branch by tensor
     struct {
         uint32_t threads; // of a group, at most
         uint32_t lanes;   // of a group
         uint32_t queries; // of a thread
-        bool shares;      // a group finds its values together; a barrier costs drivers for CPUs more than the values
+        bool shares;      // a group finds each value once; a barrier costs drivers for CPUs more than the values
     } bias;
 } kDeviceTunings[] = {
     {16384, 0, {128, 1, 4}, {320, 2, 4}, {128, 1, 8}, {128, 1, 8}, true, true, {256, 64, 4, true}}, // GPUs
@@ -33,7 +36,7 @@ constexpr uint32_t kMostGroupThreads = 256; // but where the table says more
 constexpr uint32_t kLeastGroupThreads = 64;
 constexpr uint32_t kMostGroupTokens = 64;
 constexpr uint32_t kMostAddedBlocks = 8;
-constexpr uint32_t kVectorThreads = 32; // threads that a device moves together: a group is counted up to these
+constexpr uint32_t kVectorThreads = 32; // threads of a subgroup: a group is counted up to whole subgroups
 
 const DeviceTuning& deviceTuning(const RopeLimits& limits) {
     const DeviceTuning* row = kDeviceTunings;
@@ -51,8 +54,8 @@ const RopeTuning& rotationTuning(const HeadGeometry& g, const RopeLimits& limits
 
 uint32_t distance(uint32_t a, uint32_t b) { return a < b ? b - a : a - b; }
 
-// Returns how many blocks of a token a group takes: as many as leave the fewest threads idle, and of equal ones those
-// that make a group nearest to `wished` threads.
+// Returns how many blocks of a token a group takes: the number that leaves the fewest threads idle, and among
+// equal numbers the one whose group is nearest to `wished` threads.
 uint32_t chooseBlocks(uint32_t blocks, uint32_t lanes, uint32_t wished, uint32_t most) {
     uint32_t chosen = 1;
     uint64_t least = UINT64_MAX;
@@ -94,7 +97,7 @@ uint32_t chooseRotationHeads(const HeadGeometry& g, uint32_t most, const RopeLim
     return smaller(smaller(heads, most), ROPE_MAX_ROTATED_HEADS);
 }
 
-// A group takes one token, or as many as make 64 threads, and all of a token's heads or a part of them. A head
+// A group takes one token, or several that make 64 threads, and all of a token's heads or some. A head
 // of more lanes than a group has threads is cut anywhere, and then each thread makes its own angles.
 GroupCut cutIntoGroups(const HeadGeometry& g, uint32_t blocks, uint32_t lanes, uint32_t most,
                        const RopeLimits& limits) {
@@ -131,7 +134,7 @@ void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32
     pass->heads_per_thread = heads;
 }
 
-// A group has as many lanes as the table says. It has fewer if a row is shorter, and more if there are too few queries
+// A group has the table's number of lanes. It has fewer if a row is shorter, and more if there are too few queries
 // for its other threads.
 ScoreCut cutScores(uint32_t queries, uint32_t lanes, const RopeLimits& limits) {
     const auto& bias = deviceTuning(limits).bias;
@@ -144,8 +147,8 @@ ScoreCut cutScores(uint32_t queries, uint32_t lanes, const RopeLimits& limits) {
     return cut;
 }
 
-// A group takes up to eight blocks of sequences, and a part of a token's lanes or all of them, or several tokens.
-// Sequences are counted in powers of two, so that few batches take pipelines of their own.
+// A group takes up to eight blocks of sequences, and some or all of a token's lanes, or several tokens.
+// Sequences are counted in powers of two, so that few batch sizes take another pipeline.
 AdditionCut cutAddition(bool computes, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
                         const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);

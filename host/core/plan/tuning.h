@@ -1,4 +1,4 @@
-// How many threads a dispatch takes, and what each of them.
+// How many threads a dispatch takes, and what each thread does.
 #pragma once
 
 #include "plan/pass.h"
@@ -16,14 +16,14 @@ struct GroupCut {
     bool shares;         // a group makes each angle once
 };
 constexpr uint32_t kMostGroupBlocks = 128; // what every device allows in y; in z it allows 64
-// Cuts the blocks of a token into groups of so many threads at most. A block is a thread's heads, and has so many
+// Cuts the blocks of a token into groups of at most `most` threads. A block is a thread's heads, and takes `lanes`
 // lanes.
 GroupCut cutIntoGroups(const HeadGeometry& g, uint32_t blocks, uint32_t lanes, uint32_t most, const RopeLimits& limits);
 // Returns the threads that a group may have at most.
 uint32_t largestGroup(const HeadGeometry& g, const RopeLimits& limits);
-// Returns the heads of one thread, whose tensors have at most so many heads.
+// Returns the heads of one thread, for tensors of at most `most` heads.
 uint32_t chooseRotationHeads(const HeadGeometry& g, uint32_t most, const RopeLimits& limits);
-// Returns the most tokens of each sequence that a rotation cuts into groups as it cuts so many.
+// Returns the largest token count that gets the same group shape as `tokens`.
 uint32_t lastTokensCutAlike(uint32_t sequences, uint32_t tokens);
 // True if Q and K go in one dispatch where they can.
 bool takesTensorsTogether(const RopeLimits& limits);
@@ -35,11 +35,11 @@ uint32_t lanePairsAtMost(const HeadGeometry& g, const RopeLimits& limits);
 struct ScoreCut {
     uint32_t threads; // of a group
     uint32_t queries; // of a thread
-    bool shares;      // a group finds its values together
+    bool shares;      // a group finds each value once
     uint32_t lane_bits;
     uint32_t lane_parts; // groups that a row of keys takes
 };
-// Cuts scores of so many queries and runs of keys.
+// Cuts scores into groups: `queries` queries, and `lanes` runs of keys.
 ScoreCut cutScores(uint32_t queries, uint32_t lanes, const RopeLimits& limits);
 // How an addition's threads are cut into groups: of lanes, blocks of sequences and tokens.
 struct AdditionCut {

@@ -1,5 +1,8 @@
 // This file makes the context on a borrowed device, and its pipelines, which are made up front with a set layout and a
 // pipeline layout of their own.
+//
+// To call a Vulkan function more: its name in the lists of context.h, and a row of the fake tables in
+// tests/core/record/context_test.cpp and threads_test.cpp.
 #include "record/context.h"
 #include "plan/dispatch.h"
 #include "plan/limits.h"
@@ -32,8 +35,8 @@ template <typename Function> bool loadFunction(const RopeContextInfo& info, cons
     return *function != nullptr;
 }
 
-// Loads the functions that every device has, and those of enabled extensions. A pointer to a function that is not
-// enabled proves nothing.
+// Loads the functions that every device has, and the functions of enabled extensions. A pointer to a function that is
+// not enabled proves nothing.
 bool loadFunctions(const RopeContextInfo& info, ContextFunctions* f) {
     bool all = true;
 #define ROPE_LOAD(name) all = loadFunction(info, "vk" #name, &f->name) && all;

@@ -48,7 +48,7 @@ struct TensorBegin {
     uint64_t element;
 };
 
-// Tensors of a fused pass may share a binding, and begin at places of their own in it.
+// Tensors of a fused pass may share a binding, and each begins at another place in it.
 bool findBegin(const PlanPass& pass, uint32_t tensor, bool source, TensorBegin* begin) {
     const PassFacts& f = pass.facts;
     if (f.words == kFusedWords) {

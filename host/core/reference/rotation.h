@@ -1,5 +1,5 @@
 // The CPU's own runs of rotations, additions, biases, relative vectors and fused passes share these functions: where
-// tokens turn, by what, and how pairs are turned.
+// tokens rotate, by what, and how pairs are rotated.
 #pragma once
 
 #include "plan/positions.h"
@@ -22,7 +22,7 @@ struct HostRotation {
     RopePositions positions_read; // the part of the positions that the rotation reads
     RopeFrequencies frequencies;
     double scale;  // the factor on cos and sin that the operation asks for
-    uint32_t grid; // cos and sin of that scale are taken apart by this grid
+    uint32_t grid; // this grid splits cos and sin of that scale
     bool backward;
     bool positions_known; // positions are given, or counted
 };
@@ -37,7 +37,7 @@ RopeResult refuseNullPositions(RopeReason* reason);
 
 // Returns a token. `turns` becomes true if the token is inside the window.
 HostToken rotationToken(const HostRotation& r, uint32_t batch, uint32_t number, bool* turns);
-// True if a token that should turn cannot: it has no position, or no row of the table.
+// True if a token that should rotate cannot: it has no position, or no row of the table.
 bool isOutside(const RopeRotateDescription& d, const HostToken& token);
 // Finds cos and sin of a pair. `number` counts the tokens of all batches.
 void findCosSin(const HostRotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin);

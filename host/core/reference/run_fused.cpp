@@ -16,7 +16,7 @@ namespace {
 
 // ---- Where a token goes
 
-// Finds the token without the axes and sets of the turn.
+// Finds the token without the axes and sets of the rotation.
 HostToken standingToken(const TensorWork& w, uint32_t batch, uint32_t number) {
     RopeFrequencies plain = {};
     plain.sets = 1;
@@ -54,7 +54,7 @@ SlotOutcome placeInCache(const TensorWork& w, uint32_t batch, uint32_t number, c
     return findSlot(cache, w.slot_map, batch, number, standing, slot);
 }
 
-// Finds where a token goes and by what it turns. Returns false if nothing is written.
+// Finds where a token goes and by what it rotates. Returns false if nothing is written.
 bool makeTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWork* token) {
     const RopeRotateDescription& d = w.t.d;
     const RopeCache& cache = w.fused.filled.cache;
@@ -179,7 +179,7 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
     return w.t.takes(ROPE_STAGE_TURN) ? checkAngleSource(w.rotation, reason) : ROPE_SUCCESS;
 }
 
-// True if a token of this tensor cannot turn though it should, or has no slot.
+// True if a token of this tensor cannot rotate though it should, or has no slot.
 bool isMissed(const TensorWork& w, uint32_t batch, uint32_t number) {
     bool turns;
     uint64_t slot;

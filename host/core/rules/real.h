@@ -29,7 +29,7 @@ Real realFromInteger(uint32_t value);
 // The nearest double, or the even one of two equally near. Its magnitude must be 0 or from 2^-1022 to 2^1023.
 double realToDouble(const Real& a);
 
-// The nearest float32 likewise. Its magnitude must be 0 or that of a normal float32.
+// The nearest float32 likewise. It must be 0 or normal.
 float realToFloat(const Real& a);
 
 Real realTimesPowerOfTwo(const Real& a, int exponent);

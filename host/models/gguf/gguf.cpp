@@ -117,7 +117,7 @@ Sections readGgufSections(const ArchitectureKeys& keys, const Architecture& arch
 }
 
 // IMROPE's round robin does not reach two of Qwen3-VL's slowest pairs. llama.cpp leaves them to the fourth axis, which
-// it holds at 0. The model's own code turns them by t, and so does this function.
+// it holds at 0. The model's own code rotates them by t, and so does this function.
 void setGgufAxes(const ArchitectureKeys& keys, const Architecture& architecture, ModelEncoding* encoding) {
     const Sections sections = readGgufSections(keys, architecture);
     const uint32_t pairs = encoding->rotary_dim / 2;

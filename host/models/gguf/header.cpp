@@ -189,7 +189,7 @@ std::vector<double> readFactorTensor(Cursor* file, const Header& header, const F
         factors[i] = half ? fromHalf(static_cast<uint16_t>(at[0] | at[1] << 8))
                           : fromBits32(at[0] | at[1] << 8 | at[2] << 16 | uint32_t{at[3]} << 24);
         if (!(factors[i] >= 0x1p-30 &&
-              factors[i] <= 0x1p100)) { // a factor of 1e30 stands for a pair that does not turn
+              factors[i] <= 0x1p100)) { // a factor of 1e30 stands for a pair that does not rotate
             refuse("the tensor " + shown(tensor.name) + " has the factor " + shown(factors[i]) +
                    "; factors must be from 2^-30 to 2^100");
         }

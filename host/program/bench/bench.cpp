@@ -1,4 +1,4 @@
-// vkrope bench: times a device's rotations, tables, fused passes and other encodings beside copies of as many bytes.
+// vkrope bench: times a device's rotations, tables, fused passes and other encodings beside copies of the same bytes.
 #include "program/bench/beside.hpp"
 #include "program/bench/cases.hpp"
 #include "program/bench/report.hpp"

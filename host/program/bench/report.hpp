@@ -14,7 +14,7 @@ struct BenchRow {
     struct Comparison {
         std::string name;
         measure::Quartiles seconds, ratio; // ratio: the row's own time to this contestant's
-        uint32_t dispatches; // in one submission; in place of it so many transfers, or runs of several plans
+        uint32_t dispatches; // in one submission; or the transfers, or runs of several plans, that take their place
     };
 
     std::string group; // a heading, printed once above the rows that share it

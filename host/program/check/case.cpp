@@ -32,7 +32,7 @@ std::vector<double> caseFrequencies(const RopeFrequencies& f) {
         ropeMakeFrequencies(&rule, one.data(), &scale, nullptr);
         values.insert(values.end(), one.begin(), one.end());
     }
-    if (f.count > 1) values[1] = -values[1]; // this pair turns the other way
+    if (f.count > 1) values[1] = -values[1]; // this pair rotates the other way
     return values;
 }
 

@@ -26,7 +26,7 @@ namespace {
 struct CheckRow {
     std::string what;
     uint64_t cases = 0, unequal = 0, misses = 0;
-    double error = 0, allowed = 1; // those of the case whose error is the largest share of what is allowed
+    double error = 0, allowed = 1; // of the case whose error is the largest fraction of what is allowed
 
     void add(const CaseErrors& errors, bool missed) {
         ++cases;

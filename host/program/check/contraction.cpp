@@ -1,4 +1,6 @@
 // Reads a SPIR-V module: its float operations, their decorations, and the values that reach sums.
+//
+// To let a shader fuse arithmetic of its own: its name in tests/program/check/contraction_test.cpp.
 #include "program/check/contraction.hpp"
 
 #include <spirv/unified1/GLSL.std.450.h>

@@ -24,7 +24,7 @@ struct Arithmetic {
     std::vector<FloatOperation> undecorated; // those without NoContraction, in their order
 };
 
-// Calls visit for each instruction. Words in the other order of bytes are turned before. Returns false, with one
+// Calls visit for each instruction. Words in the other order of bytes are rotated before. Returns false, with one
 // sentence in *error, if the words are no SPIR-V module.
 bool visitInstructions(std::vector<uint32_t>* words, const std::function<void(size_t at, uint32_t length)>& visit,
                        std::string* error);

@@ -32,7 +32,7 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options);
 
 struct Encoding {
     rope::ModelEncoding model;
-    uint32_t axes = 1;                // rows of positions; the last may turn no pair
+    uint32_t axes = 1;                // rows of positions; the last may rotate no pair
     std::string length;               // the length that the frequencies depend on; empty: they do not
     std::vector<std::string> remarks; // what the answer is for
 };

@@ -1,4 +1,6 @@
 // vkrope frequencies: prints a model's frequencies, from its configuration.
+//
+// To say more with --json: here, frequencies.schema.json, and a case of tests/program/json_test.py.
 #include "program/commands/encoding.hpp"
 #include "program/elements.hpp"
 #include "program/files/arrays.hpp"
@@ -30,7 +32,7 @@ void printSkip(const char* end, uint32_t tokens) {
     if (tokens > 1) std::printf(", not the %s %u tokens", end, tokens);
 }
 
-// Says where a head turns that comes split off, or whole.
+// Says where a head rotates that comes split off, or whole.
 void printSplit(const rope::ModelEncoding& model) {
     if (model.nope_dim == 0) return;
     const uint32_t begin = model.rotary_begin, end = begin + model.rotary_dim - 1;
@@ -152,7 +154,7 @@ void addQueryScale(const rope::ModelEncoding& model, Json* json) {
                               {"of_layers", scaling.of_still_layers ? "still" : "rotating"}};
 }
 
-// The names are those of frequencies.schema.json.
+// frequencies.schema.json has the names.
 std::string encodingJson(const rope::ModelEncoding& model) {
     Json json;
     const RopePairing out = model.pairing_out != ROPE_PAIRING_DEFAULT ? model.pairing_out : model.pairing;

@@ -27,8 +27,8 @@ extern const char kPositionsHelp[];
 bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure,
                          const std::function<bool(Failure*)>& check = nullptr);
 
-// Makes each sequence's positions as long as the sequence: the skipped tokens get places around those that turn, and
-// their values are not read. The given positions may be those of all tokens or of the turning ones alone.
+// Makes each sequence's positions as long as the sequence: the skipped tokens get places around those that rotate, and
+// their values are not read. The given positions may be of all tokens, or of the tokens that rotate.
 void padSkippedTokens(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions);
 
 void describePositions(const Positions& from, RopePositions* to);

@@ -87,7 +87,7 @@ OutputArray rotateOutput(const char* option, const std::string& path, const Rota
     return output;
 }
 
-// If an array has as many tokens as heads, no position tells that its axes are in another order.
+// If an array's tokens and heads are equal in number, no position tells that its axes are in another order.
 void noteOrder(const RotateOptions& options, const Tensor& q) {
     const std::vector<uint64_t>& shape = q.array.shape;
     const bool one_head = shape.size() == 3;

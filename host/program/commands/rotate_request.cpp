@@ -53,7 +53,7 @@ bool readTensors(const RotateOptions& options, RotateRequest* request, Failure* 
 
 // ---- Positions ------------------------------------------------------------------------------------------------------
 
-// The model says which tokens it does not turn, if positions leave those tokens out.
+// The model says which tokens it does not rotate, if positions leave those tokens out.
 void takeModelSkips(RotateRequest* request) {
     RopeRotateDescription& d = request->description;
     const rope::ModelEncoding& model = request->encoding.model;
@@ -66,7 +66,7 @@ uint32_t turningTokens(const RopeRotateDescription& d) {
     return d.tokens - d.rotation.skip_first - d.rotation.skip_last;
 }
 
-// Tokens and heads in each other's place are told by positions of as many as there seem to be heads. A Q of rank 3 and
+// If the number of positions is the number of heads, tokens and heads have changed places. A Q of rank 3 and
 // without --order may have its tokens in the place of the batch.
 std::string hintAtOrder(const RotateOptions& options, const RotateRequest& request) {
     const bool one_head = options.order.empty() && request.q.array.shape.size() == 3;
@@ -160,7 +160,7 @@ bool findRotaryBegin(const RotateOptions& options, const std::string& option, co
     return true;
 }
 
-// A model may read one pairing and write another. Elements that are turned already lie as it writes them.
+// A model may read one pairing and write another. Elements that are rotated already lie as it writes them.
 void findPairings(const RotateOptions& options, const rope::ModelEncoding& encoding, RopeRotateDescription* d) {
     const RopePairing read = encoding.pairing;
     const RopePairing written = encoding.pairing_out != ROPE_PAIRING_DEFAULT ? encoding.pairing_out : read;

@@ -41,7 +41,7 @@ using ArrayCheck = std::function<bool(const rope::NpyArray& header, Failure* fai
 bool readArrayFile(const std::string& option, const std::string& path, const ArrayCheck& check, rope::NpyArray* array,
                    Failure* failure);
 
-// Returns a text such as "[2, 5, 64]".
+// Returns a text like "[2, 5, 64]".
 std::string shapeText(const rope::NpyArray& array);
 
 // Refuses arrays that would not fit into this machine's memory.

@@ -73,7 +73,7 @@ class FileBeside {
         return {};
     }
 
-    // Large arrays go in pieces, so that a signal does not wait for all of them.
+    // Large arrays go in pieces, so that a signal does not wait for a whole array.
     std::error_code write(const FilePart& part) {
         constexpr size_t kPiece = 1 << 20;
         errno = 0;

@@ -34,7 +34,7 @@ constexpr size_t kNpyMaxRank = 32;
 bool readNpy(const std::string& path, NpyArray* array, std::string* error,
              const std::function<bool(const NpyArray& header)>& check = nullptr);
 
-// Writes the format version 1.0, byte for byte as NumPy does. The data must have as many bytes as the shape asks for.
+// Writes the format version 1.0, byte for byte as NumPy does. The data must have the bytes that the shape asks for.
 // Either the whole file or the earlier one stands under that name.
 bool writeNpy(const std::string& path, const NpyArray& array, std::string* error);
 

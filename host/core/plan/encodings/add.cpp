@@ -1,4 +1,7 @@
 // This file plans an addition to embeddings: ropePlanAdd.
+//
+// To give embeddings something else: shaders/encodings/add.comp, add_resolve.cpp, this file, and
+// host/core/reference/run_add.cpp.
 #include "plan/encodings/add_resolve.h"
 #include "plan/left_out.h"
 #include "plan/rows.h"
@@ -10,7 +13,7 @@
 namespace rope {
 namespace {
 
-// Takes the sequences of a batch as the heads of one sequence if all of them have the same positions. A group then
+// Takes the sequences of a batch as the heads of one sequence if all sequences have the same positions. A group then
 // finds the values that it adds once for many sequences.
 void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
     const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.same_for_all_sequences != 0;

@@ -8,7 +8,7 @@ namespace rope {
 
 struct ResolvedAdd {
     // The addition as a rotation without tensors. A pair is given its sine and cosine as addends in place of being
-    // turned by them. A learned table is a table of rows whose first halves are added to the first elements of pairs.
+    // rotated by them. A learned table is a table of rows whose first halves are added to the first elements of pairs.
     RopeRotateDescription d;
     RopeTensor x; // the embedding, which has one head
     bool cosine_first;

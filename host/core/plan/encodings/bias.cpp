@@ -1,4 +1,7 @@
 // This file plans a bias on scores: ropePlanBias.
+//
+// To add a bias: its value in shaders/bias.glsl, its defaults and refusals in bias_resolve.cpp, its plan here, and
+// host/core/reference/run_bias.cpp. T5's buckets are host/core/rules/buckets.cpp.
 #include "plan/element_formats.h"
 #include "plan/encodings/bias_resolve.h"
 #include "plan/enumerators.h"
@@ -68,7 +71,7 @@ void setGroups(const ResolvedBias& bias, const ShaderVariant& variant, const Rop
 RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
     const RopeBiasDescription& g = bias.filled;
     RopeRotateDescription d = bias.d;
-    d.out_of_place = 1; // every element is moved, so all of them must lie as lanes take them
+    d.out_of_place = 1; // a bias moves every element, so every element must lie as lanes take it
     const uint64_t bits = strideBits(bias.scores);
     ShaderVariant variant = chooseVariant(geometryOf(d), {bits, bits}, planner->limits());
     const bool odd = !variant.fits; // a row of scores may have an odd number of keys

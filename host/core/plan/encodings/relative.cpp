@@ -1,4 +1,7 @@
 // This file plans relative vectors: ropePlanRelative.
+//
+// To change relative vectors: shaders/encodings/relative_keys.glsl (scores) and relative_values.glsl (output),
+// relative_resolve.cpp, this file, and host/core/reference/run_relative.cpp.
 #include "plan/element_formats.h"
 #include "plan/encodings/relative_resolve.h"
 #include "plan/enumerators.h"
@@ -25,16 +28,17 @@ PassAccess vectorAccess(const ResolvedRelative& r) {
 // How a group is cut: `lanes` threads for each of `queries` queries of one head.
 struct RelativeCut {
     uint32_t lanes, queries;
-    uint32_t held;       // loads of one thread that are under way together
-    uint32_t rounds;     // scores: a tile of keys has so many times what the threads hold
-    uint32_t tile_quads; // of elements, or of weights, that are staged together
-    uint32_t row_slots;  // scores: rows that are staged together
+    uint32_t held;       // loads of one thread that are under way at a time
+    uint32_t rounds;     // scores: a tile has `rounds` times the keys that the threads hold
+    uint32_t tile_quads; // quads of elements, or of weights, in a stage
+    uint32_t row_slots;  // scores: rows in a stage
     uint32_t items;      // output: quads of elements of one thread
     uint32_t parts;      // groups that the keys, or the elements, of a few queries take
 };
 
 // A device takes the first row whose `threads` its limits reach. Queries of a group share what it stages. A GPU's lanes
-// take whole lines of scores, with as many loads under way as in a copy. On a CPU a group is what its vectors hold.
+// take whole lines of scores, with the number of loads under way that a copy has. On a CPU a group is what its vectors
+// hold.
 const struct RelativeTuning {
     uint32_t threads;
     uint32_t score_queries, score_lanes, score_held, score_rounds;
@@ -71,7 +75,7 @@ uint64_t scoreBytes(const RelativeCut& cut) {
     return (cut.row_slots + queries) * stride * kQuadBytes + queries * cut.row_slots * 4 + uint64_t{cut.queries} * 8;
 }
 
-// Lowers the elements that are staged together until all fits. Returns false if `least` quads are still too many.
+// Lowers the elements of a stage until all fits. Returns false if `least` quads are still too many.
 bool fitTile(const ResolvedRelative& r, uint32_t least, const RopeLimits& limits, RelativeCut* cut) {
     const uint64_t most_rows = uint64_t{tileKeys(*cut, r.filled.element_x)} + cut->queries - 1;
     cut->row_slots = r.row_count < most_rows ? r.row_count : static_cast<uint32_t>(most_rows);

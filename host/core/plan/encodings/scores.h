@@ -12,7 +12,7 @@ struct ScoreCounts {
     int32_t least, most;
 };
 // Checks the counts, the range of distances that have a row each, and that the positions of queries are whole and not
-// packed. *d becomes the scores as a rotation that does not turn: queries are its tokens.
+// packed. *d becomes the scores as a rotation that does not rotate: queries are its tokens.
 RopeResult resolveScores(const ScoreCounts& counts, uint32_t batch, RopeElement element, const RopePositions& positions,
                          RopeRotateDescription* d, RopeReason* reason);
 // Fills in how given values lie, and clears all that is not read of RopeRows. `row` elements are the packed row.

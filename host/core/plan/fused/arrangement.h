@@ -8,7 +8,7 @@
 namespace rope {
 
 // The lanes of a tensor's heads. Lanes of pairs come first. The other lanes copy, and so does a whole head that lies
-// like no tensor that turns.
+// like no tensor that rotates.
 struct TensorLanes {
     uint32_t lanes;
     uint32_t copied; // elements

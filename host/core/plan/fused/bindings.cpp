@@ -35,7 +35,7 @@ uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescri
                      table ? cache.table_pages : d.tokens, 1, ropePositionBytes(cache.map_element));
 }
 
-// Binds so many bytes of a buffer that holds lists, from its beginning.
+// Binds the first `bytes` bytes of a buffer that holds lists.
 void bindLists(uint32_t binding, RopeSlot slot, uint64_t bytes, PlanPass* pass) {
     pass->whole_bindings |= 1u << binding;
     if (bytes == 0) return;
@@ -115,8 +115,9 @@ uint64_t destinationUnits(const FusedGroup& group, RopeElement element, uint64_t
 
 namespace {
 
-// Returns what a tensor takes of a cache, its scales among it. Sequences that are no packed ones are the pass's
-// batches. Their scales move with the elements where both lie as many bytes apart; elsewhere the range has all of both.
+// Returns what a tensor takes of a cache, its scales among it. Sequences that are not packed are the pass's
+// batches. If a stride has the same bytes for elements and scales, a part moves along it. Otherwise the range spans
+// that axis whole.
 PassAccess cacheAccess(const FusedGroup& group, const FusedTensor& t) {
     const RopeElement element = t.d.element_out;
     const RopeCache& cache = group.fused->filled.cache;
@@ -159,7 +160,7 @@ PassAccess sideAccess(const FusedGroup& group, const FusedTensor& t, bool source
     return t.cached ? cacheAccess(group, t) : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
 }
 
-// True if one binding takes both: they lie in one buffer, and their tokens are as far apart.
+// True if one binding takes both: they lie in one buffer, and their token strides are equal.
 bool shareBinding(const PassAccess& a, const PassAccess& b) {
     return a.extent != 0 && a.slot == b.slot && a.element_bytes == b.element_bytes &&
            a.stride[kBatch] == b.stride[kBatch] && a.stride[kToken] == b.stride[kToken];

@@ -1,4 +1,7 @@
 // This file fills in the defaults of caches, refuses contradictions, and refuses places of one buffer that overlap.
+//
+// To let a cache's description say more: here. What a shift takes is resolve.cpp, and what geometry a cache takes is
+// geometry.cpp.
 #include "plan/fused/cache.h"
 #include "plan/axes.h"
 #include "plan/cache_kinds.h"
@@ -113,7 +116,7 @@ RopeResult checkRegions(const ByteRegion* regions, uint32_t count, RopeReason* r
 // up, is more than the span of the strides before it.
 ByteRegion positionRegion(const char* name, uint64_t offset, uint32_t bytes, StrideCount a, StrideCount b = {1, 1},
                           StrideCount c = {1, 1}) {
-    constexpr uint64_t kMaxSpan = 1ull << 60; // no buffer has so many elements, and their bytes stay within 64 bits
+    constexpr uint64_t kMaxSpan = 1ull << 60; // no buffer has more elements, and their bytes stay within 64 bits
     StrideCount strides[] = {a, b, c};
     sortStrides(strides, 3);
     uint64_t span = 1;

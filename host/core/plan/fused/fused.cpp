@@ -18,7 +18,7 @@ bool readsParameters(const FusedTensor& t) {
     return t.takes(ROPE_STAGE_SCALE) || t.given_scale.count != 0 || (isNormed(t) && t.norm.weights != nullptr);
 }
 
-// Sets the source of cos and sin. A shader asks for no position if cos and sin lie in rows. A pass that does not turn
+// Sets the source of cos and sin. A shader asks for no position if cos and sin lie in rows. A pass that does not rotate
 // is told of rows for that reason.
 void setSource(const FusedGroup& group, RopePush* tokens, PlanPass* pass) {
     const FusedTensor* turned = group.turned();

@@ -1,5 +1,7 @@
 // A stage of fused passes: blocks of heads are multiplied by Hadamard's matrix. Its refusals, and which butterflies are
 // a lane's own.
+//
+// To change the blocks: shaders/fused/hadamard.glsl, this file and host/core/reference/fused/hadamard.h.
 #include "plan/fused/hadamard.h"
 #include "plan/fused/record.h"
 #include "plan/pairing.h"
@@ -37,7 +39,7 @@ bool liesSideBySide(const FusedGroup& group, const FusedTensor& t) {
 // True if the two runs of each lane are the halves of a block, which is the head.
 bool holdsHalves(const FusedGroup& group, const FusedTensor& t) {
     const TensorLanes& lanes = group.lanes[t.role];
-    const RopeRotation& r = t.d.rotation; // a tensor that does not turn keeps the pairing that it is read by
+    const RopeRotation& r = t.d.rotation; // a tensor that does not rotate keeps the pairing that it is read by
     return group.stages.relayed == 0 && lanes.paired && lanes.copied == 0 && liesInChunks(r.pairing_out) &&
            r.chunk_dim == t.d.head_dim && 1u << blockBits(t) == t.d.head_dim;
 }

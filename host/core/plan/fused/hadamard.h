@@ -11,7 +11,7 @@ inline uint32_t blockBits(const FusedTensor& t) { return t.stages >> ROPE_TENSOR
 uint32_t hadamardStage(uint32_t block);
 // Refuses blocks that a tensor cannot have. Widths and norms must be filled in.
 RopeResult checkHadamard(const RopeFusedDescription& filled, RopeReason* reason);
-// True if the heads of both are whole blocks of the larger: a lane takes as many elements of either.
+// True if the heads of both are whole blocks of the larger size: a lane takes equal numbers of elements.
 bool canTransformTogether(const FusedTensor& a, const FusedTensor& b);
 // Returns the words of shared memory that a head takes.
 uint32_t hadamardWords(const FusedTensor& t);

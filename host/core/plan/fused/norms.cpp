@@ -1,5 +1,8 @@
 // A stage of fused passes: norms. Their defaults and refusals, the fields that shaders know them by, and the bindings
 // of weights that lie in buffers of the engine's own.
+//
+// To add a norm: this file, shaders/fused/norms.glsl and host/core/reference/fused/norms.h. What geometry it takes is
+// geometry.cpp; where its weights lie is shaders/fused/weights.glsl.
 #include "plan/fused/norms.h"
 #include "plan/fused/record.h"
 #include "rules/fixed.h"

@@ -1,5 +1,7 @@
 // This file fills in the records of a dispatch: where each tensor lies, how its lanes lie in it, and what its stages
 // do.
+//
+// To let a shader know more of a tensor: a field of ROPE_RECORD in shaders/fused/record.h, and its value here.
 #include "plan/fused/record.h"
 #include "plan/element_formats.h"
 #include "plan/fused/biases.h"

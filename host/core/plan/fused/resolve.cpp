@@ -167,11 +167,11 @@ void setCacheOfTensor(const RopeCache& cache, const RopeFusedTensor& given, Fuse
     t->given_scale = given.given_scale;
     t->to_slot = t->role == kV && cache.one_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (!isShifted(*t)) return;
-    t->d.element = isForCaches(given.element) ? ROPE_ELEMENT_F32 : given.element; // what the shader turns
+    t->d.element = isForCaches(given.element) ? ROPE_ELEMENT_F32 : given.element; // what the shader rotates
     t->from_slot = t->to_slot;
 }
 
-// A tensor that does not turn keeps the order of its elements.
+// A tensor that does not rotate keeps the order of its elements.
 void clearFusedRotation(RopeRotateDescription* d) {
     d->rotation.source = ROPE_SOURCE_INLINE;
     d->rotation.operation = ROPE_OPERATION_FORWARD;
@@ -255,14 +255,14 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
     return checkPositionRegions(*fused, reason);
 }
 
-// True if a tensor itself reads the lengths of packed sequences, also where rows turn it.
+// True if a tensor itself reads the lengths of packed sequences, also where rows rotate it.
 static bool needsLengths(const FusedTensor& t) {
     return t.cached || t.takes(ROPE_STAGE_SCALE) ||
            (t.takes(ROPE_STAGE_TURN) && (t.d.rotation.skip_first != 0 || t.d.rotation.skip_last != 0));
 }
 
-// Tensors may share a dispatch, so what one of them knows of a token all that turn know: with the lengths a token
-// behind the last sequence does not turn.
+// All rotated tensors of a pass treat a token alike, so each reads the lengths if any of them does. By the lengths a
+// token behind the last sequence does not rotate.
 PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
     const RopeCache& cache = fused.filled.cache;
     const bool by_angles = t.takes(ROPE_STAGE_TURN) && t.d.rotation.source != ROPE_SOURCE_ROWS;

@@ -48,7 +48,7 @@ struct FusedTensor {
     bool takes(uint32_t stage) const { return (stages & stage) != 0; }
 };
 
-// A shift with a cache turns K where it lies there.
+// A shift with a cache rotates K where it lies there.
 inline bool shiftsCache(const RopeFusedDescription& d) {
     return d.cache.kind != ROPE_CACHE_NONE && d.k.heads != 0 && d.k.no_rotation == 0 &&
            d.rotation.operation == ROPE_OPERATION_SHIFT;
@@ -61,8 +61,8 @@ inline SideBits fusedSideBits(const FusedTensor& t) {
 inline uint64_t destinationHeadStride(const FusedTensor& t) {
     return t.cached ? t.cache.head_stride : t.destination.head_stride;
 }
-// If only one of two tensors is packed, their sequences are as far apart at one number of tokens alone. Such tensors
-// share nothing that asks for equal strides, or a range of tokens would have a pipeline in its midst.
+// If one tensor is packed and the other is not, their batch strides agree for a single token count only. A range of
+// tokens would then take one more pipeline for that count, so such tensors share nothing that asks for equal strides.
 inline bool arePackedAlike(const FusedTensor& a, const FusedTensor& b, bool source) {
     const bool alike = source ? a.source.packed == b.source.packed : a.destination.packed == b.destination.packed;
     return alike || a.d.batch == 1;
@@ -80,7 +80,7 @@ struct ResolvedFused {
 RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason);
 
 inline bool isForCaches(const FusedTensor& tensor) { return tensor.takes(ROPE_STAGE_QUANTIZE); }
-// A norm's weights lie in an array, which PARAMETERS holds, or in a buffer of their own, or there are none.
+// A norm's weights lie in an array, which PARAMETERS holds, or in the engine's buffer, or there are none.
 inline bool hasWeightsInBuffer(const RopeNorm& norm) {
     return norm.kind != ROPE_NORM_NONE && norm.weights == nullptr && norm.no_weights == 0;
 }
@@ -93,9 +93,9 @@ inline bool isIdle(const FusedTensor& tensor) { return tensor.stages == 0 && ten
 constexpr uint32_t kMaxVectorHead = 1024; // elements of a head that is normed, quantized or scaled
 
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.delta != 0; }
-// The positions that a pass reads. A turn reads every axis, and the set. Slots and the scale of queries read axis 0.
-// Other passes read only the lengths of packed sequences: for a window, because a token outside every sequence has no
-// slot, or because another tensor reads them.
+// The positions that a pass reads. A rotation reads every axis, and the set. Slots and the scale of queries read axis
+// 0. Other passes read only the lengths of packed sequences: for a window, because a token outside every sequence has
+// no slot, or because another tensor reads them.
 struct PositionNeeds {
     bool axes, set, first_axis, lengths;
 };

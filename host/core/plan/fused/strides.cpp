@@ -1,4 +1,5 @@
-// This file takes strides apart. Strides tell the order of a tensor: all heads of a token, or all tokens of a head.
+// This file splits strides into a fixed part and a part that grows with a length. Strides tell the order of a tensor:
+// all heads of a token, or all tokens of a head.
 #include "plan/fused/strides.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"

@@ -12,8 +12,8 @@ struct GrownStrides {
     uint64_t batch, rows; // a sequence lies rows * length tokens, slots or pages and `batch` behind the one before it
     Length length;
 };
-// Strides count `unit` elements, and those of a cache of blocks count blocks: 32 bits do not count the elements of 4
-// GiB of them.
+// Strides count `unit` elements. Strides of a cache of blocks count blocks, because 32 bits do not count the elements
+// of 4 GiB of 4-bit blocks.
 GrownStrides sourceStrides(const FusedTensor& t, uint32_t unit);
 GrownStrides destinationStrides(const FusedTensor& t, const ResolvedFused& fused, uint32_t unit);
 // Returns the strides of stored scales by the rows and the length of their elements.

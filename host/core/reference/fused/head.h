@@ -15,17 +15,17 @@ struct TensorWork {
     HostRotation rotation;
     TensorArrays arrays;
     const void* slot_map; // slots or page table
-    const void* weights;  // of a norm that has no array of its own
+    const void* weights;  // of a norm that has no array
     const void* biases;   // of the projection
 };
 
-// One token of a tensor: where it stands on axis 0, by what it turns, and where it goes.
+// One token of a tensor: where it stands on axis 0, by what it rotates, and where it goes.
 struct TokenWork {
     HostToken standing;
     HostToken turning;
     bool turns;
     uint64_t number;                    // the token's number among the tokens of all batches
-    uint32_t in_batch;                  // and among those of its own
+    uint32_t in_batch;                  // and among its own tensor's
     uint64_t from, to;                  // element 0 of head 0
     uint64_t scale;                     // the element of head 0's scale, if scales lie apart
     CosSin cos_sin[kMaxVectorHead / 2]; // of the first pairs
