@@ -3,7 +3,8 @@
 #ifndef ROPE_ANGLES_GLSL
 #define ROPE_ANGLES_GLSL
 #include "frequency.glsl"
-#include "lane_rows.glsl"
+#include "lane.glsl"
+#include "rows.glsl"
 #include "numbers/pair.h"
 
 layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
@@ -55,12 +56,34 @@ void make_angles(Token token, Lane lane, uvec4 frequency) {
     } while (round < kRounds);
 }
 
+struct CosSin {
+    vec4 cosine, sine;
+};
+
+// Returns where a pair's cosine lies. The token's own row begins at `row`.
+uint row_place(Token token, uint row, uint pair) {
+    uint start = kFromTable ? row_of(token, axis_of(pair)) * row_token() : row;
+    return rows_offset() + start + pair * row_pair();
+}
+
+void read_quad_rows(Token token, uint row, Lane lane, uint quad, out uvec4 cosine, out uvec4 sine) {
+    const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
+    uvec4 at;
+    uint i = 0u;
+    do {
+        uint place = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
+        if (kPlaces == 1u) at = uvec4(place); // no index: see portability.md
+        else at[i] = place;
+    } while (++i < kPlaces);
+    load_row(at, cosine, sine);
+}
+
 CosSin cos_sin_from(uvec4 cosine, uvec4 sine) {
     if (kBackward != 0u) sine ^= 0x80000000u;
     return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 
-// These return the cosines and sines of one quad of a lane's pairs: those that were made, or those of rows.
+// Returns the cosines and sines that were made of one quad of a lane's pairs.
 CosSin made_cos_sin(Lane lane, uint quad) {
     uvec4 cosine, sine;
     uint i = 0u;
@@ -70,12 +93,6 @@ CosSin made_cos_sin(Lane lane, uint quad) {
         cosine[i] = kShared ? shared_cosines[shared_at] : own_cosines[own];
         sine[i] = kShared ? shared_sines[shared_at] : own_sines[own];
     } while (++i < 4u);
-    return cos_sin_from(cosine, sine);
-}
-
-CosSin read_cos_sin(Token token, uint row, Lane lane, uint quad) {
-    uvec4 cosine, sine;
-    read_quad_rows(token, row, lane, quad, cosine, sine);
     return cos_sin_from(cosine, sine);
 }
 
@@ -92,7 +109,9 @@ void take_turns(Lane lane) {
 void load_turns(Token token, uint row, Lane lane) {
     uint quad = 0u;
     do {
-        cos_sin[quad] = read_cos_sin(token, row, lane, quad);
+        uvec4 cosine, sine;
+        read_quad_rows(token, row, lane, quad, cosine, sine);
+        cos_sin[quad] = cos_sin_from(cosine, sine);
     } while (++quad < kQuads);
 }
 

@@ -3,9 +3,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeFusedPush
-#include "fused/layout.glsl"
-#include "start.glsl"
-#include "position.glsl"
 #include "fused/cache.glsl"
 
 BUFFER(ROPE_BINDING_DESTINATION, Counter, , uint, counter)

@@ -4,8 +4,6 @@
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeTablePush
 #include "encodings/words.h"
-#include "start.glsl"
-#include "position.glsl"
 #include "frequency.glsl"
 
 BUFFER(ROPE_BINDING_DESTINATION, Rows, writeonly, uint, rows)

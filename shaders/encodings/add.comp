@@ -6,13 +6,6 @@
 #extension GL_EXT_shader_16bit_storage : require
 #define ROPE_PUSH RopeRotatePush
 #include "words.h"
-#include "../start.glsl"
-#include "../position.glsl"
-#include "../frequency.glsl"
-#include "../runs.glsl"
-#include "../rows.glsl"
-#include "../work_item.glsl"
-#include "../lane.glsl"
 #include "../angles.glsl"
 
 layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;

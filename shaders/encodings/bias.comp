@@ -12,11 +12,8 @@
 #define ROPE_PUSH RopeBiasPush
 #define ROPE_SCORES
 #include "words.h"
-#include "../start.glsl"
 #include "../position.glsl"
-#include "../runs.glsl"
 #include "../rows.glsl"
-#include "../row_value.glsl"
 #include "../bias.glsl"
 
 layout(constant_id = ROPE_ID_BIAS) const uint kBias = ROPE_BIAS_CLIP;
@@ -56,6 +53,13 @@ uint bucket_of(int distance) {
 uint row_of(int distance) {
     if (kBias == ROPE_BIAS_BUCKETS) return bucket_of(distance);
     return rope_clipped_row(distance, push.least, push.most);
+}
+
+// Returns one entry of the rows by itself.
+float row_value(uint at) {
+    uvec4 one = uvec4(row_entry(at));
+    if (kRowElement != ROPE_F32) one = widen(one, kRowElement);
+    return uintBitsToFloat(one[0]);
 }
 
 float value_of(int distance) {

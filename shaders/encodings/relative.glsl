@@ -1,9 +1,7 @@
 // This file has the queries, the rows and the distances of both builds of relative.comp.
 #ifndef ROPE_RELATIVE_GLSL
 #define ROPE_RELATIVE_GLSL
-#include "../start.glsl"
 #include "../position.glsl"
-#include "../runs.glsl"
 #include "../rows.glsl"
 #include "../bias.glsl"
 

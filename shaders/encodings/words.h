@@ -105,9 +105,6 @@ struct RopePush {
     ROPE_PUSH_TENSOR
     uint own[8];
 };
-#endif
-
-#ifdef __cplusplus
 } // namespace rope
 #endif
 #endif

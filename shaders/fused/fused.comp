@@ -98,7 +98,8 @@ void main() {
     take_heads(item, way);
     if (kTurnsCache) transform_heads(item, moved.from, way.interleaved_in); // back
     if (kNormsFirst) norm_heads(item, moved.from, way.interleaved_in);
-    turn_heads(item, way, way_of(item, lane));
+    if (kRelays) turn_relayed(item, way, way_of(item, lane));
+    else turn_pairs(item, way);
     if (kNormsLast) norm_heads(item, moved.to, way.interleaved_out);
     scale_queries(item, token);
     transform_heads(item, moved.to, way.interleaved_out);

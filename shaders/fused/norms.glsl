@@ -54,7 +54,7 @@ const uint kFours = (kNormQuads + 3u) / 4u; // vectors of a head's quads
 // Sums of squares come first. Sums of the elements follow, for a norm that takes off their mean.
 const uint kSums = kCentered ? 2u : 1u;
 shared vec4 quad_sums[kNorms ? kSums * kEntries * kFours : 1u];
-shared float head_sums[kNormsAllHeads ? kSums * kEntries : 4u]; // idle: 16 bytes, so that no array behind it is shifted
+shared float head_sums[kNormsAllHeads ? kEntries : 4u]; // idle: 16 bytes, so that no array behind it is shifted
 const uint kOtherSums = kEntries * kFours;
 
 void keep_sum(WorkItem item, uint h, uint begin, uint place, vec4 x) {
@@ -109,25 +109,15 @@ float sum_of_head(WorkItem item, uint h, uint which) {
 // All heads of a tensor are in one group. Their sums are added up one after the other.
 void keep_head_sums(WorkItem item) {
     if (gl_LocalInvocationID.x == 0u) {
-        for (uint which = 0u; which < kSums; ++which) {
-            for (uint h = 0u; h < kHeadsPerThread; ++h) {
-                head_sums[which * kEntries + entry_of(h)] = sum_of_head(item, h, which);
-            }
-        }
+        for (uint h = 0u; h < kHeadsPerThread; ++h) head_sums[entry_of(h)] = sum_of_head(item, h, 0u);
     }
     barrier();
 }
-float sum_of_heads(WorkItem item, uint which) {
-    uint first = which * kEntries + entry_of(0u) - item.head;
+float sum_of_heads(WorkItem item) {
+    uint first = entry_of(0u) - item.head;
     precise float sum = head_sums[first];
     for (uint i = 1u; i < item.heads; ++i) sum = sum + head_sums[first + i];
     return sum;
-}
-
-// Returns the sum that the norm of a head goes by: its squares' (0), or that of its products (1).
-float sum_of(WorkItem item, uint h, uint which) {
-    if (kNormsAllHeads) return sum_of_heads(item, which);
-    return sum_of_head(item, h, which);
 }
 
 float norm_share(WorkItem item) { return uintBitsToFloat(norm_share_of(item.tensor)); }
@@ -144,7 +134,9 @@ uvec4 centered(WorkItem item, float mean, uint place, uvec4 words) {
 }
 
 float norm_factor(WorkItem item, uint h) {
-    precise float sum = sum_of(item, h, 0u);
+    float sum;
+    if (kNormsAllHeads) sum = sum_of_heads(item);
+    else sum = sum_of_head(item, h, 0u);
     precise float mean = sum * norm_share(item);
     precise float root = mean + uintBitsToFloat(epsilon_of(item.tensor));
     return uintBitsToFloat(reciprocal_root_bits(floatBitsToUint(root)));

@@ -84,9 +84,4 @@ void turn_relayed(WorkItem item, Way quads, Way pairs) {
     }
 }
 
-void turn_heads(WorkItem item, Way way, Way pairs) {
-    if (kRelays) turn_relayed(item, way, pairs);
-    else turn_pairs(item, way);
-}
-
 #endif

@@ -141,6 +141,9 @@ ROPE_FUNCTION RopeScaled with_high_bit(RopeScaled value) {
     return value;
 }
 
+// Returns `from` less the high word of a * b.
+ROPE_FUNCTION uint less_product(uint from, uint a, uint b) { return from - multiply_high(a, b); }
+
 // A cosine of 1 does not fit 32 bits. If it is not scaled, one unit less is rounded to 1.
 ROPE_FUNCTION RopeScaled octant_cosine(uint u, bool scaled) {
     uint versine =

@@ -21,7 +21,5 @@ uint multiply_high(uint a, uint b) {
     umulExtended(a, b, high, low);
     return high;
 }
-// Returns `from` less the high word of a * b.
-uint less_product(uint from, uint a, uint b) { return from - multiply_high(a, b); }
 int highest_bit(uint a) { return findMSB(a); }
 #endif

@@ -19,7 +19,6 @@ struct uvec4 {
 };
 inline uint multiply_high(uint a, uint b) { return static_cast<uint>((static_cast<uint64_t>(a) * b) >> 32); }
 inline uint choose(bool which, uint yes, uint no) { return which ? yes : no; }
-inline uint less_product(uint from, uint a, uint b) { return from - multiply_high(a, b); }
 inline uint min(uint a, uint b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
 inline uint max(uint a, uint b) { return a > b ? a : b; }

@@ -21,6 +21,5 @@ uint multiply_high(uint a, uint b) {
     uint other = (a & 0xFFFFu) * (b >> 16) + (middle & 0xFFFFu);
     return (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
 }
-uint less_product(uint from, uint a, uint b) { return from - multiply_high(a, b); }
 int highest_bit(uint a) { return int(firstbithigh(a)); }
 #endif
