@@ -12,7 +12,7 @@
 //     for (uint i = 0u; i < vectors; ++i) reached += rope_t5_reached(key - query, false, thresholds[i]);
 //     score += weights[rope_t5_bucket(key - query, 32u, false, reached) * heads + head];
 //
-// tests/example/attention.comp has each of them. This file takes names that begin with rope_, and no bindings,
+// tests/example/attention.comp has each function. This file takes names that begin with rope_, and no bindings,
 // constants or extensions.
 #ifndef ROPE_BIAS_GLSL
 #define ROPE_BIAS_GLSL

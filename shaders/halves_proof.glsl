@@ -1,4 +1,7 @@
 // This file compares the device's own conversions of float16 with the library's, for the self-test and `vkrope check`.
+// To try another conversion of the device's: its text in halves.glsl, and its trial here. selftest.comp and
+// bench/cases/halves.comp (for `vkrope check`) take the trial, and ropeEnabledBySelfTest (host/core/plan/selftest.cpp)
+// reads the result.
 #ifndef ROPE_HALVES_PROOF_GLSL
 #define ROPE_HALVES_PROOF_GLSL
 
@@ -7,7 +10,7 @@ const bool kNativeHalves = true;
 
 const uint kInfinity = 0x7F800000u, kHalfInfinity = 0x7C00u;
 
-// Counts those of four that are not what they should be. A NaN may have any payload.
+// Counts the numbers among four that are not what they should be. A NaN may have any payload.
 uint count_wrong(uvec4 found, uvec4 wanted, uint infinity, uint magnitude) {
     uvec4 differ = uvec4(notEqual(found, wanted));
     uvec4 found_nan = uvec4(greaterThan(found & magnitude, uvec4(infinity)));

@@ -14,7 +14,7 @@ using uint = uint32_t;
 #define ROPE_BINDING_POSITIONS 0
 #define ROPE_BINDING_COS_SIN 1     // frequencies, or rows
 #define ROPE_BINDING_SOURCE 2      // Q's, the one tensor's, or factors; in place nothing: the destination is read
-#define ROPE_BINDING_SOURCE_K 3    // where Q and K turn in one dispatch
+#define ROPE_BINDING_SOURCE_K 3    // where Q and K rotate in one dispatch
 #define ROPE_BINDING_SOURCE_V 4    // where K and V do not share a buffer
 #define ROPE_BINDING_DESTINATION 5 // Q's, the one tensor's, a table's rows, quotients or the counter. Every pass has it
 #define ROPE_BINDING_DESTINATION_K 6
@@ -38,11 +38,11 @@ using uint = uint32_t;
 #define ROPE_ID_ELEMENT_IN 9
 #define ROPE_ID_ELEMENT_OUT 10
 #define ROPE_ID_ROWS 11             // how rows are read
-#define ROPE_ID_POSITION_ELEMENT 12 // what positions are held in
+#define ROPE_ID_POSITION_ELEMENT 12 // the element of positions
 #define ROPE_ID_AXES 13             // positions of one token
-#define ROPE_ID_SETS 14             // sets of frequencies, or of table rows, that a token names one of; 0: one set
+#define ROPE_ID_SETS 14             // sets of frequencies or of table rows, one of which each token names; 0: one set
 #define ROPE_ID_AXIS_MAP 15         // first of ROPE_AXIS_WORDS: the axis of 16 pairs, two bits each
-#define ROPE_ID_ROW_ELEMENT 31      // what rows are held in
+#define ROPE_ID_ROW_ELEMENT 31      // the element of rows
 #define ROPE_ID_SCALE_GRID 32       // scale_grid in angle.h
 #define ROPE_ID_PAIR_COUNTS 33      // pairs in bits 0..15, lanes of pairs above
 #define ROPE_ID_ROTARY_BEGIN 34
@@ -56,8 +56,8 @@ using uint = uint32_t;
 #define ROPE_ID_QUADS 41       // four pairs each, in one lane: 1 or 2
 #define ROPE_ID_BY_WORDS 42    // 1: runs lie anywhere
 #define ROPE_ID_SHARES 43      // 1: a group makes each of its angles once
-#define ROPE_ID_EVERY_TOKEN 44 // 1: every token turns
-#define ROPE_ID_Q_BLOCKS 45    // blocks of Q; those of K follow. 0: one tensor, of push.heads heads
+#define ROPE_ID_EVERY_TOKEN 44 // 1: every token rotates
+#define ROPE_ID_Q_BLOCKS 45    // blocks of Q; K's follow. 0: one tensor, of push.heads heads
 #define ROPE_ID_Q_HEADS 46
 #define ROPE_ID_K_HEADS 47
 #define ROPE_ID_PARAMETERS 58 // vectors of four in the uniform buffer; fused passes and biases of T5 have them
@@ -100,7 +100,7 @@ struct RopePlace {
     uint head;
 };
 
-// Every family's push constants begin with these: where tokens stand, and what turns them. A word has two names where
+// Every family's push constants begin with these: where tokens stand, and what rotates them. A word has two names where
 // no dispatch needs both. Each RopePlace begins at a multiple of 16 bytes, which HLSL asks for.
 #define ROPE_PUSH_TOKENS                                                                                               \
     RopePlace rows; /* head: from a pair to the next */                                                                \

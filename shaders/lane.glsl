@@ -11,7 +11,7 @@ layout(constant_id = ROPE_ID_PAIRING_OUT) const uint kChunkOut = 0;
 
 struct Lane {
     bool paired; // its elements are pairs
-    bool turned; // set in main: it is paired, and its token turns
+    bool turned; // set in main: it is paired, and its token rotates
     uint j;      // the first pair
     uint count;
     Runs from;

@@ -1,4 +1,4 @@
-// A fused pass has a file of its own in the place of this one: these numbers are constants there.
+// A fused pass has fused/layout.glsl in the place of this file: these numbers are constants there.
 #ifndef ROPE_LAYOUT_GLSL
 #define ROPE_LAYOUT_GLSL
 #include "start.glsl"

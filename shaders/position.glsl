@@ -1,4 +1,4 @@
-// This file finds a token's position on each axis, its set of frequencies, and if it turns. No other file knows how
+// This file finds a token's position on each axis, its set of frequencies, and if it rotates. No other file knows how
 // positions are stored.
 #ifndef ROPE_POSITION_GLSL
 #define ROPE_POSITION_GLSL

@@ -1,5 +1,5 @@
 // This file gives a shader of your own vkrope's rotation, with the bits of the plans' rotation. An attention may keep
-// its keys unturned in the cache, for example, and turn them as it reads them. Give glslc this folder with -I.
+// its keys unrotated in the cache, for example, and rotate them as it reads them. Give glslc this folder with -I.
 //
 //     #extension GL_GOOGLE_include_directive : require
 //     #include "rope.glsl"

@@ -64,7 +64,7 @@ VIEW(two, uvec2, uvec2)
 #ifdef ROPE_HALVES
 VIEW(number, uint16_t, uint)
 #else
-#define fetch_number fetch_word // no such build reads numbers: what names them is never reached
+#define fetch_number fetch_word // a build without them reads no numbers: what names them is never reached
 #define put_number put_word
 #endif
 

@@ -1,13 +1,13 @@
 // This shader shows how a device computes; ropeReadSelfTest and ropeEnabledBySelfTest read the result.
 //
 // The first words are float32 products and sums whose last bits tell how the device rounds: single ones, and pairs
-// turned by the rotation's own text, four at a time. The other words are counts. The device converts float16 by its
+// rotated by the rotation's own text, four at a time. The other words are counts. The device converts float16 by its
 // own functions, again by the rotation's own text. It widens every half, and multiplies the result. It narrows every
 // half as a float, every middle between two halves, the two floats beside each middle, and some floats of every binade.
 // It narrows sums and products too, since some compilers make one operation of a conversion and of the sum or product
-// before it. The shader counts these conversions, and those of them that do not give the library's bits.
+// before it. The shader counts these conversions, and the conversions that do not give the library's bits.
 //
-// Some devices have a second unit for what all threads share, which turns no pair. Every operand therefore depends on
+// Some devices have a second unit for what all threads share, which rotates no pair. Every operand therefore depends on
 // the thread, and the sums and products are computed before any thread leaves. Push constants and index together give
 // 1 in thread 0, so that no compiler can fold them; it cannot learn from the test against push.tokens that only thread
 // 0 writes.

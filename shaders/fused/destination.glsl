@@ -6,7 +6,7 @@
 
 const bool kTurnsCache = kCache != ROPE_CACHE_OFF && kKvInPlace; // a shift: the slot is known before anything is read
 
-// Returns where a slot lies, behind so many slots or pages of other sequences.
+// Returns where a slot lies, behind `before` slots or pages of other sequences.
 uint place_of_slot(uint before, uint slot, uint page_stride, uint slot_stride) {
     if (kPageSize == 0u) return (before + slot) * slot_stride;
     uint page = slot / kPageSize;

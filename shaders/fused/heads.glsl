@@ -41,7 +41,7 @@ void keep_head(uint h, Head words) {
     else loaded[h] = words;
 }
 
-// Loops over heads and quads run at least once. Not all compilers see that of a for loop, so most are do loops:
+// Loops over heads and quads run at least once. Not all compilers see that in a for loop, so most are do loops:
 // SwiftShader then takes half the time.
 void load_heads(WorkItem item, Lane lane) {
     uint h = 0u;

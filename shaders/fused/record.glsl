@@ -21,7 +21,7 @@ ROPE_RECORD(FIELD)
 ROPE_CACHE_RECORD(CACHE_FIELD)
 
 layout(constant_id = ROPE_ID_APART) const uint kApart = 0;
-// One quantized format has K and V, or one of them, in a dispatch.
+// A dispatch has one quantized format, of K, of V or of both.
 const bool kKQuantized = ROPE_IS_FOR_CACHES(kK_kind & ROPE_TENSOR_ELEMENT);
 const uint kCacheKind = kKQuantized ? kK_kind : kV_kind;
 const bool kQuantizes = ROPE_IS_FOR_CACHES(kCacheKind & ROPE_TENSOR_ELEMENT);
@@ -64,7 +64,7 @@ uint to_begin(uint tensor) { return choose(is_q(tensor), push.to_0, choose(tenso
 const bool kKvInPlace = kQ_heads != 0u ? kOthersInPlace : kFirstInPlace; // K and V are read where they are written
 bool is_in_place(uint tensor) { return is_q(tensor) ? kFirstInPlace : kKvInPlace; }
 
-// True if K, or V, has a buffer of its own.
+// True if K, or V, has another buffer than the tensor before it.
 const bool kWritesSecond = (kApart & ROPE_APART_DESTINATION_K) != 0u;
 const bool kWritesThird = (kApart & ROPE_APART_DESTINATION_V) != 0u;
 const bool kReadsSecond = (kApart & (kKvInPlace ? ROPE_APART_DESTINATION_K : ROPE_APART_SOURCE_K)) != 0u;

@@ -26,9 +26,9 @@ namespace rope {
 #define ROPE_ID_RELAYED 57 // elements of the widest head, if pairs go through shared memory; 0: none does
 
 #define ROPE_PASS_MAP_WIDE 1u      // slots or page table are of int64
-#define ROPE_PASS_MAP_APART 2u     // they lie in a buffer of their own
+#define ROPE_PASS_MAP_APART 2u     // they lie in another buffer than the positions
 #define ROPE_PASS_COUNTED 4u       // the count of tokens is read
-#define ROPE_PASS_BY_DELTA 8u      // a shift turns by push.delta
+#define ROPE_PASS_BY_DELTA 8u      // a shift rotates by push.delta
 #define ROPE_PASS_LONG_RING 16u    // sequences may be longer than their ring, which keeps their last tokens
 #define ROPE_PASS_NORM_PART 32u    // a norm takes a part of the widest head only, or not every tensor is so wide
 #define ROPE_PASS_SIDE_BY_SIDE 64u // a lane of Hadamard blocks holds eight elements side by side, in two vectors
@@ -104,9 +104,9 @@ namespace rope {
 // These formats are for caches alone. A whole head is looked at before a word of it is stored. Its words have 32 bits,
 // or 16.
 #define ROPE_IS_FOR_CACHES(element) ((element) >= ROPE_I8)
-// Shaders know such a format by some facts. They are the bits of an integer, or of a float8 below its leading 1; if a
-// block's least value is taken off its elements first, and kept behind the scale; and, from ROPE_FORMAT_HALVES on, how
-// many 16-bit numbers 32 elements take. A block is a float16 scale, and then the integers of 32 elements. Without
+// Shaders know a quantized format by some facts. They are the bits of an integer, or of a float8 below its leading 1;
+// if a block's least value is taken off its elements first, and kept behind the scale; and, from ROPE_FORMAT_HALVES on,
+// how many 16-bit numbers 32 elements take. A block is a float16 scale, and then the integers of 32 elements. Without
 // blocks a head has a float32 scale apart, or a given scale.
 #define ROPE_FORMAT_BITS 0xFu
 #define ROPE_FORMAT_MINIMUM 0x10u
@@ -116,12 +116,12 @@ namespace rope {
 #define ROPE_FORMAT_HALVES 8
 #define ROPE_BLOCK_ELEMENTS 32
 
-#define ROPE_NORM_BEFORE 1u    // before the turn
-#define ROPE_NORM_AFTER 2u     // behind the turn
+#define ROPE_NORM_BEFORE 1u    // before the rotation
+#define ROPE_NORM_AFTER 2u     // behind the rotation
 #define ROPE_NORM_CENTERED 4u  // elements less their mean
-#define ROPE_NORM_ALL_HEADS 8u // all heads of a token are normed together
+#define ROPE_NORM_ALL_HEADS 8u // one norm takes all heads of a token
 #define ROPE_NORM_GIVEN 16u    // weights lie in the parameters
-#define ROPE_NORM_PER_HEAD 32u // each head has weights of its own there
+#define ROPE_NORM_PER_HEAD 32u // each head has other weights there
 #define ROPE_NORM_BIASED 64u   // biases follow them
 #define ROPE_NORM_BY_FOUR 128u // weights in a buffer lie at multiples of four elements
 #define ROPE_NORM_WEIGHTS 8    // from this bit on: 1 + the number of their element; 0: no buffer has them

@@ -1,5 +1,5 @@
-// The weights of norms lie in the parameters, or in buffers of their own. A thread loads weights of a buffer of their
-// own beside its heads, and holds them as they lie in memory until the norm. If K and V become integers, it loads the
+// The weights of norms lie in the parameters, or in the engine's buffers. A thread loads weights of an engine's buffer
+// beside its heads, and holds them as they lie in memory until the norm. If K and V become integers, it loads the
 // weights at the norm, because they and the integers' scales would take too many registers.
 #ifndef ROPE_WEIGHTS_GLSL
 #define ROPE_WEIGHTS_GLSL
@@ -55,7 +55,7 @@ uvec4 weight_words(bool of_q, bool floats, uint at) {
     return odd ? words >> 16 | words.yzww << 16 : words;
 }
 
-// Loads those of quad `place` among those that the norm takes.
+// Loads the weights of quad `place` among the quads that the norm takes.
 uvec4 load_weights(WorkItem item, uint h, uint place) {
     uint begin = choose(is_q(item.tensor), push.weights_at_0, push.weights_at_1);
     uint at = begin + token_index(item.token) * weight_token_of(item.tensor) +
@@ -70,13 +70,13 @@ uint weights_at(WorkItem item, uint h, uint quads) {
     bool per_head = has_norm_bit(item.tensor, ROPE_NORM_PER_HEAD);
     return uniform_at_of(item.tensor) + choose(per_head, head_number(item, h) * quads, 0u);
 }
-// Biases follow the weights, with as many quads.
+// Biases follow the weights, quad for quad.
 vec4 norm_biases_of(WorkItem item, uint h, uint quads, uint place) {
     bool per_head = has_norm_bit(item.tensor, ROPE_NORM_PER_HEAD);
     return parameters[weights_at(item, h, quads) + choose(per_head, item.heads, 1u) * quads + place];
 }
 
-// Returns the weights of quad `place` of the `quads` that a norm takes. Those of a buffer may be held.
+// Returns the weights of quad `place` of the `quads` that a norm takes. Weights of a buffer may have been loaded before.
 vec4 weights_of(WorkItem item, uint h, uint half_quad, uint quads, uint place) {
     if (weight_element(item.tensor) == 0u) return parameters[weights_at(item, h, quads) + place];
     uint element = element_of_weights(item.tensor);

@@ -1,7 +1,8 @@
-// This file turns pairs by their cosines and sines, as float32 bits. The same text serves GLSL, for one pair or a
+// This file rotates pairs by their cosines and sines, as float32 bits. The same text serves GLSL, for one pair or a
 // vector of pairs, and C++ (in namespace rope). ROPE_BITS is uint or a vector of it, ROPE_VALUES float or a vector of
 // it. ROPE_LESS and ROPE_SELECT compare and choose each component by itself. GLSL may include this file once for each
 // type.
+// To rotate pairs otherwise: change turn_pair, which GLSL, rope.glsl and the CPU share.
 #if !defined(__cplusplus) || !defined(ROPE_PAIR_H)
 #define ROPE_PAIR_H
 
