@@ -98,7 +98,7 @@ CosSin made_cos_sin(Lane lane, uint quad) {
 
 CosSin cos_sin[kQuads]; // of the lane
 
-void take_turns(Lane lane) {
+void read_shared_angles(Lane lane) {
     uint quad = 0u;
     do {
         cos_sin[quad] = made_cos_sin(lane, quad);
@@ -106,7 +106,7 @@ void take_turns(Lane lane) {
 }
 
 // Rows are loaded before any barrier. Angles that were made are taken behind it.
-void load_turns(Token token, uint row, Lane lane) {
+void load_cos_sin(Token token, uint row, Lane lane) {
     uint quad = 0u;
     do {
         uvec4 cosine, sine;

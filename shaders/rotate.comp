@@ -56,12 +56,12 @@ void main() {
     }
     uvec4 frequency; // of the thread's first angle
     if (kInline) frequency = angle_frequency(0u, token, lane);
-    else load_turns(token, gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token, lane);
+    else load_cos_sin(token, gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token, lane);
     if (kBoth && item.of_k) load_heads(item, lane, kSecond);
     else load_heads(item, lane, kFirst);
     if (kInline) make_angles(token, lane, frequency);
     if (kShared) barrier();
-    if (kInline) take_turns(lane);
+    if (kInline) read_shared_angles(lane);
     uint h = 0u;
     if (item.is_there && (lane.turned || !kFirstInPlace)) do {
         store_head(item, lane, item.head + h, turned_head(heads[h], lane));

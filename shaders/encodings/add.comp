@@ -38,7 +38,7 @@ Lane row_lane(uint number) {
 // lie so.
 void load_terms(Token token, uint row, Lane lane) {
     if (kRows != ROPE_ROWS_BY_EIGHT) {
-        load_turns(token, row, lane);
+        load_cos_sin(token, row, lane);
         return;
     }
     uint at = row_place(token, row, lane.j);
@@ -88,7 +88,7 @@ void main() {
     if (kInline) make_angles(token, lane, frequency);
     if (kShared) barrier();
     if (!item.is_there || (kFirstInPlace && !kScaled && !added)) return;
-    if (kInline) take_turns(lane);
+    if (kInline) read_shared_angles(lane);
     else load_terms(token, gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token, lane);
     for (uint h = 0u; h < kHeadsPerThread; ++h) { // ends nowhere else, so that it unrolls: heads stay in registers
         if (item.head + h < item.heads) {

@@ -20,7 +20,7 @@
 #include "shift.glsl"
 
 // A shift turns by its delta, whatever the token's position is.
-Token turning_token(Token token) {
+Token rotated_token(Token token) {
     if (!kByDelta) return token;
     token.whole = uvec4(push.delta);
     token.fraction = uvec4(0u);
@@ -69,40 +69,40 @@ void main() {
     WorkItem item = find_work_item();
     Lane lane = lane_of(item.lane, width_of(item.tensor));
     if (!turns(item.tensor)) lane.to = lane.from; // it keeps its order
-    Lane moved = lane;
-    if (kRelays) moved = quads_of(item);
+    Lane quads = lane;
+    if (kRelays) quads = quad_lane(item);
     Token token = find_token(gl_WorkGroupID.y, item.token);
     uvec4 frequency; // of the thread's first angle
     if (kInline) frequency = angle_frequency(0u, token, lane);
-    if (!kTurnsCache) load_heads(item, moved);
+    if (!kTurnsCache) load_heads(item, quads);
     find_destination(item, token);
-    if (kTurnsCache && kQuantizes) load_cached_heads(item, moved);
-    else if (kTurnsCache) load_heads(item, moved);
-    bool interleaved = ROPE_IS_INTERLEAVED(kNormsFirst ? kChunkIn : kChunkOut) && moved.paired;
-    load_head_weights(item, kNormsFirst ? moved.from : moved.to, interleaved); // where the norm meets the heads
+    if (kTurnsCache && kQuantizes) load_cached_heads(item, quads);
+    else if (kTurnsCache) load_heads(item, quads);
+    bool interleaved = ROPE_IS_INTERLEAVED(kNormsFirst ? kChunkIn : kChunkOut) && quads.paired;
+    load_head_weights(item, kNormsFirst ? quads.from : quads.to, interleaved); // where the norm meets the heads
     lane.paired = lane.paired && turns(item.tensor);
-    Token turning = turning_token(token);
-    bool known = kCosSin == ROPE_FROM_ROWS || is_known(turning);
+    Token rotated = rotated_token(token);
+    bool known = kCosSin == ROPE_FROM_ROWS || is_known(rotated);
     lane.turned = lane.paired && token.turns && known;
-    moved.paired = !kRelays && lane.paired;
-    moved.turned = (kRelays ? turns(item.tensor) : lane.paired) && token.turns && known;
+    quads.paired = !kRelays && lane.paired;
+    quads.turned = (kRelays ? turns(item.tensor) : lane.paired) && token.turns && known;
     uint row = (gl_WorkGroupID.y * push.plan_tokens + item.token) * kRowToken;
-    if (!kInline && lane.turned) load_turns(turning, row, lane);
-    if (kQuantizes) copy_heads(item, way_of(item, moved));
-    if (kInline && (kShared ? group_turns() : turns(item.tensor))) make_angles(turning, lane, frequency);
+    if (!kInline && lane.turned) load_cos_sin(rotated, row, lane);
+    if (kQuantizes) copy_heads(item, way_of(item, quads));
+    if (kInline && (kShared ? group_turns() : turns(item.tensor))) make_angles(rotated, lane, frequency);
     if (kShared && !kNormsFirst) barrier(); // or a norm's barrier serves
-    Way way = way_of(item, moved);
+    Way way = way_of(item, quads);
     if (kQuantizes) way.as_is = way.as_is && kRelays; // other copies are stored
     item.is_there = item.is_there && !(is_in_place(item.tensor) && way.as_is); // it stays as it lies
     if (kTurnsCache && kQuantizes) item.is_there = item.is_there && token.turns && known; // and so does an unturned head
     take_heads(item, way);
-    if (kTurnsCache) transform_heads(item, moved.from, way.interleaved_in); // back
-    if (kNormsFirst) norm_heads(item, moved.from, way.interleaved_in);
+    if (kTurnsCache) transform_heads(item, quads.from, way.interleaved_in); // back
+    if (kNormsFirst) norm_heads(item, quads.from, way.interleaved_in);
     if (kRelays) turn_relayed(item, way, way_of(item, lane));
     else turn_pairs(item, way);
-    if (kNormsLast) norm_heads(item, moved.to, way.interleaved_out);
+    if (kNormsLast) norm_heads(item, quads.to, way.interleaved_out);
     scale_queries(item, token);
-    transform_heads(item, moved.to, way.interleaved_out);
+    transform_heads(item, quads.to, way.interleaved_out);
     if (kQuantizes) store_quantized(item, way);
     else store_heads(item, way);
 }

@@ -15,14 +15,14 @@ void turn_pairs(WorkItem item, Way way) {
     if (kFloatsIn && !way.lane.paired && !kNormsLast) return;
     uint quad = 0u;
     do {
-        CosSin turn = CosSin(vec4(1.0), vec4(0.0));
-        if (way.lane.turned && kInline) turn = made_cos_sin(way.lane, quad);
-        else if (way.lane.turned) turn = cos_sin[quad];
+        CosSin angle = CosSin(vec4(1.0), vec4(0.0));
+        if (way.lane.turned && kInline) angle = made_cos_sin(way.lane, quad);
+        else if (way.lane.turned) angle = cos_sin[quad];
         uint h = 0u;
         do {
             Quad pairs = held[h * kQuads + quad];
             if (way.interleaved_in) deinterleave(pairs);
-            if (way.lane.turned) turn_pair(pairs.x[0], pairs.x[1], turn.cosine, turn.sine, kScaleGrid);
+            if (way.lane.turned) turn_pair(pairs.x[0], pairs.x[1], angle.cosine, angle.sine, kScaleGrid);
             if (way.interleaved_out) interleave(pairs);
             held[h * kQuads + quad] = pairs;
             for (uint i = 0u; kNormsLast && !kRelays && i < 2u; ++i)
@@ -34,7 +34,7 @@ void turn_pairs(WorkItem item, Way way) {
 // ---- Pairs that do not lie in quads
 
 // Returns a lane's two quads. A lane without quads loads the last ones and stores none.
-Lane quads_of(WorkItem item) {
+Lane quad_lane(WorkItem item) {
     uint quads = head_quads(item.tensor);
     uint first = 2u * item.lane;
     uint last = quads - 1u;
