@@ -273,8 +273,8 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
 
 // ---- Recording
 
-// ggml orders its nodes, and a found pass writes its cache before ggml's order says so: a barrier stands before it if
-// something that touches the cache's buffer has none behind it yet.
+// ggml orders its nodes, and a found pass writes its cache before ggml's order says so, unless ggml fuses these nodes
+// too: a barrier stands before it if something that touches the cache's buffer has none behind it yet.
 static void vkrope_wait_for_cache(ggml_backend_vk_context* ctx, vk_context& context, const ggml_tensor* out) {
     for (const auto* nodes : {&ctx->unsynced_nodes_read, &ctx->unsynced_nodes_written})
         for (const ggml_tensor* t : *nodes)
@@ -292,7 +292,7 @@ static bool vkrope_record(ggml_backend_vk_context* ctx, vk_context& context, con
     if (turn != s.turns.end()) {
         if (!turn->second.second) return true;
         call = turn->second.first;
-        vkrope_wait_for_cache(ctx, context, call->out);
+        if (call->out != graph->nodes[index + fused]) vkrope_wait_for_cache(ctx, context, call->out);
     }
     if (!call || call->graph != s.planned) {
         for (int i = index; i <= index + fused; ++i) vkrope_complain(graph->nodes[i]);

@@ -44,18 +44,20 @@ struct vkrope_raw {
         for (auto& [d, p] : context.dispatches[&plan]) {
             ggml_pipeline_request_descriptor_sets(ctx, p, 1);
             const vk::DescriptorSet set = ctx->descriptor_sets[ctx->descriptor_set_idx++];
-            vk::DescriptorBufferInfo buffers[ROPE_BINDING_COUNT];
-            vk::WriteDescriptorSet writes[ROPE_BINDING_COUNT];
-            uint32_t count = 0;
-            for (uint32_t n = 0; n < ROPE_BINDING_COUNT; ++n) {
+            // A binding that the pass leaves free gets a buffer too. ggml keeps its sets, and lavapipe 22.3.6 corrupts
+            // the heap where a set still names a buffer that is gone, also in a binding that no shader reads.
+            vk::DescriptorBufferInfo buffers[MAX_PARAMETER_COUNT], bound;
+            for (uint32_t n = 0; n < MAX_PARAMETER_COUNT; ++n) {
                 const auto& [slot, offset, range] = d.bindings[n];
                 if (range == 0) continue;
-                buffers[count] =
-                    vk::DescriptorBufferInfo(slots.slots[slot].buffer, slots.slots[slot].offset + offset, range);
-                writes[count] = {set, n, 0, 1, vk::DescriptorType::eStorageBuffer, nullptr, buffers + count};
-                ++count;
+                bound = vk::DescriptorBufferInfo(slots.slots[slot].buffer, slots.slots[slot].offset + offset, range);
+                buffers[n] = bound;
             }
-            context.device->device.updateDescriptorSets(count, writes, 0, nullptr);
+            for (vk::DescriptorBufferInfo& b : buffers)
+                if (!b.buffer) b = bound;
+            const vk::WriteDescriptorSet write(set, 0, 0, MAX_PARAMETER_COUNT, vk::DescriptorType::eStorageBuffer,
+                                               nullptr, buffers);
+            context.device->device.updateDescriptorSets({write}, {});
             commands.pushConstants(p->layout, vk::ShaderStageFlagBits::eCompute, 0, sizeof d.push, d.push);
             commands.bindPipeline(vk::PipelineBindPoint::eCompute, p->pipeline);
             commands.bindDescriptorSets(vk::PipelineBindPoint::eCompute, p->layout, 0, {set}, {});
