@@ -16,7 +16,7 @@ uint32_t axisCount(const RopeFrequencies& frequencies) {
 
 RopeResult checkAxes(const RopeFrequencies& frequencies, RopeReason* reason) {
     const uint32_t axes = axisCount(frequencies), pairs = frequencies.count;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(axes > ROPE_MAX_AXES, "frequencies.axes names axis %u; there are at most %u, from 0 to %u", axes - 1,
                 ROPE_MAX_AXES, ROPE_MAX_AXES - 1),
         tooLarge(axes > 1 && pairs > ROPE_MAX_AXIS_PAIRS,

@@ -46,7 +46,7 @@ RopeLayout layoutOf(const RopeGgmlTensor& t) {
 RopeResult checkStrides(const char* name, const RopeGgmlTensor& t, uint32_t bytes, RopeReason* reason) {
     RopeResult result = ROPE_SUCCESS;
     for (int i = 0; i < 4 && result == ROPE_SUCCESS; ++i) {
-        const Refusal refusals[] = {
+        const RefusalRow refusals[] = {
             invalid(t.ne[i] < 1 || t.ne[i] > INT32_MAX, "%s.ne[%d] is %i; it must be from 1 to 2^31 - 1", i, t.ne[i]),
             // A stride of 0 would mean packed.
             invalid(t.nb[i] == 0 || t.nb[i] % bytes != 0,
@@ -54,7 +54,7 @@ RopeResult checkStrides(const char* name, const RopeGgmlTensor& t, uint32_t byte
         };
         result = refuseByFirst(refusals, reason, name);
     }
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(t.offset % bytes != 0, "%s.offset is %u with elements of %u bytes; it must be a multiple", t.offset,
                 bytes),
         invalid(t.nb[0] != bytes, "%s.nb[0] is %u; it must be the bytes of an element, %u", t.nb[0], bytes),
@@ -77,7 +77,7 @@ RopeResult checkElements(const RopeGgmlNode& n, const char* name, const RopeGgml
 }
 
 RopeResult checkIntegers(const char* name, const RopeGgmlTensor& t, bool wide, RopeReason* reason) {
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(wide && t.type != kInt32 && t.type != kInt64, "%s.type is %u; it must be ggml's I32 (26) or I64 (27)",
                 t.type),
         invalid(!wide && t.type != kInt32, "%s.type is %u; it must be ggml's I32 (26)", t.type),

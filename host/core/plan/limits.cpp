@@ -27,7 +27,7 @@ void fillLimits(RopeLimits* limits) {
 
 RopeResult checkLimits(const RopeLimits& limits, RopeReason* reason) {
     const uint32_t storage = limits.storage_alignment, uniform = limits.uniform_alignment;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(
             ((storage & (storage - 1)) | (uniform & (uniform - 1))) != 0 || storage > kMostAlignment,
             "limits.storage_alignment is %u and uniform_alignment %u; each must be a power of two, and the first at "

@@ -20,7 +20,7 @@ RopeResult checkPositionKind(const RopePositions& p, uint32_t batch, uint32_t se
     const Choice choices[] = {{"positions.kind", p.kind, ROPE_POSITIONS_PACKED_STARTS},
                               {"positions.element", p.element, ROPE_POSITION_FIXED64}};
     const RopeResult result = checkChoices(choices, 2, reason);
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(p.kind == ROPE_POSITIONS_COUNTED && sets > 1,
                 "frequencies.sets is %u, and counted positions read no buffer that names one; use one set a plan",
                 sets),

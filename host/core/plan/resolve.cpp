@@ -13,7 +13,7 @@ namespace {
 
 RopeResult resolveBatchAndTokens(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
     if (*batch == 0) *batch = 1;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(tokens == 0, "tokens is 0; it must be at least 1"),
         tooLarge(*batch > kMaxCount || tokens > kMaxCount, "batch is %u and tokens is %u; each may be at most %u",
                  *batch, tokens, kMaxCount),
@@ -39,7 +39,7 @@ RopeResult resolveRotaryPart(RopeRotateDescription* d, RopeReason* reason) {
     if (r->pairing == ROPE_PAIRING_DEFAULT) r->pairing = ROPE_PAIRING_HALF;
     if (r->pairing_out == ROPE_PAIRING_DEFAULT) r->pairing_out = r->pairing;
     if (r->chunk_dim == 0) r->chunk_dim = r->rotary_dim;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(room == 0, "rotary_begin is %u; it must be less than head_dim, %u", r->rotary_begin, d->head_dim),
         invalid(r->rotary_dim > room, "rotary_dim is %u, more than the %u elements from rotary_begin %u to head_dim %u",
                 r->rotary_dim, room, r->rotary_begin, d->head_dim),
@@ -81,7 +81,7 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     if (!from_rows) return ROPE_SUCCESS;
     const double wanted = operationScale(r->operation, f->scale);
     const uint32_t most_rows = kMaxCount / f->sets;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(wanted != f->scale,
                 "the operation wants a scale of %g, and the rows hold %g; use ROPE_SOURCE_INLINE, or rows of the "
                 "wanted scale "
@@ -140,7 +140,7 @@ RopeResult resolveTable(const RopeTableDescription& given, RopeTableDescription*
 
 RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason) {
     const bool in_place = d.out_of_place == 0;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(in_place && d.rotation.pairing != d.rotation.pairing_out,
                 "pairing_out differs from pairing, which moves elements between threads; set out_of_place to 1"),
         invalid(in_place && d.element != d.element_out,
@@ -152,7 +152,7 @@ RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason) {
 // A number of threads is for a device to refuse.
 static RopeResult checkNumbers(const RopeRotateDescription& d, RopeReason* reason) {
     const RopeTuning& t = d.tuning;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(t.heads > ROPE_MAX_TUNED_HEADS, "tuning.heads is %u; it must be 1 to %u, or 0", t.heads,
                 ROPE_MAX_TUNED_HEADS),
         invalid(t.pairs != 0 && t.pairs != 4 && t.pairs != 8, "tuning.pairs is %u; it must be 4, 8, or 0", t.pairs),

@@ -16,8 +16,8 @@ RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...
     return result;
 }
 
-RopeResult refuseByFirst(const Refusal* refusals, size_t count, const char* name, RopeReason* reason) {
-    const Refusal* refusal = refusals;
+RopeResult refuseByFirst(const RefusalRow* refusals, size_t count, const char* name, RopeReason* reason) {
+    const RefusalRow* refusal = refusals;
     while (refusal != refusals + count && !refusal->applies) ++refusal;
     if (refusal == refusals + count) return ROPE_SUCCESS;
     if (reason == nullptr) return refusal->result;

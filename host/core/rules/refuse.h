@@ -18,22 +18,22 @@ struct Number {
 };
 // What a description may not say. In the sentence each %u, %d and %g takes the next of the numbers, and each %s the
 // name of what is checked.
-struct Refusal {
+struct RefusalRow {
     bool applies;
     RopeResult result;
     const char* sentence;
     Number numbers[4];
 };
-template <typename... T> Refusal invalid(bool applies, const char* sentence, T... numbers) {
+template <typename... T> RefusalRow invalid(bool applies, const char* sentence, T... numbers) {
     return {applies, ROPE_ERROR_INVALID, sentence, {{static_cast<long long>(numbers), double(numbers)}...}};
 }
-template <typename... T> Refusal tooLarge(bool applies, const char* sentence, T... numbers) {
+template <typename... T> RefusalRow tooLarge(bool applies, const char* sentence, T... numbers) {
     return {applies, ROPE_ERROR_TOO_LARGE, sentence, {{static_cast<long long>(numbers), double(numbers)}...}};
 }
 // Refuses by the first that applies.
-RopeResult refuseByFirst(const Refusal* refusals, size_t count, const char* name, RopeReason* reason);
+RopeResult refuseByFirst(const RefusalRow* refusals, size_t count, const char* name, RopeReason* reason);
 template <size_t kCount>
-RopeResult refuseByFirst(const Refusal (&refusals)[kCount], RopeReason* reason, const char* name = "") {
+RopeResult refuseByFirst(const RefusalRow (&refusals)[kCount], RopeReason* reason, const char* name = "") {
     return refuseByFirst(refusals, kCount, name, reason);
 }
 

@@ -13,7 +13,7 @@ constexpr uint32_t kMaxLearnedPairs = 65535; // shaders count pairs in 16 bits
 
 RopeResult checkAddOptions(const RopeAddDescription& given, RopeReason* reason) {
     const uint32_t most = 2 * (given.learned != 0 ? kMaxLearnedPairs : ROPE_MAX_PAIRS);
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(given.dim == 0 || given.dim % 2 != 0 || given.dim > most, "dim is %u; it must be even, from 2 to %u%s",
                 given.dim, most),
     };
@@ -30,7 +30,7 @@ RopeResult resolveLearnedTable(RopeRotateDescription* d, RopeReason* reason) {
     d->rotation.frequencies.count = d->rotation.rotary_dim / 2;
     const uint32_t rows = d->rotation.rows.count;
     const RopePositions& p = d->positions;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(rows == 0 || rows > kMaxCount, "rows.count is %u; a learned table has from 1 to %u rows", rows,
                 kMaxCount),
         invalid(p.kind != ROPE_POSITIONS_COUNTED && p.element > ROPE_POSITION_INT64,

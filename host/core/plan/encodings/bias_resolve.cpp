@@ -24,7 +24,7 @@ RopeResult resolveBiasOptions(ResolvedBias* bias, RopeReason* reason) {
     const uint32_t fewest = g->bidirectional != 0 ? 4 : 2;
     const bool countable = t5 && g->buckets >= fewest && g->buckets <= ROPE_MAX_BUCKETS;
     const uint32_t exact = countable ? bucketsOf(g->buckets, g->max_distance, g->bidirectional).exact : 0;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(g->write_only != 0 && g->batch > 1,
                 "write_only with batch %u; a bias is the same for all, so batch is 1", g->batch),
         invalid(t5 && !countable, "buckets is %u; it must be from %u%s to %u", g->buckets, fewest, ROPE_MAX_BUCKETS),

@@ -10,7 +10,7 @@ RopeResult resolveScores(const ScoreCounts& c, uint32_t batch, RopeElement eleme
     const bool whole = p.kind == ROPE_POSITIONS_COUNTED || p.element <= ROPE_POSITION_INT64;
     const auto wrong = [](uint32_t count) { return count == 0 || count > kMaxCount; };
     const int64_t rows = static_cast<int64_t>(c.most) - c.least + 1;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(wrong(c.heads), "heads is %u; it must be from 1 to %u", c.heads, kMaxCount),
         invalid(wrong(c.queries), "queries is %u; it must be from 1 to %u", c.queries, kMaxCount),
         invalid(wrong(c.keys), "keys is %u; it must be from 1 to %u", c.keys, kMaxCount),

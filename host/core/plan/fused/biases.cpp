@@ -20,7 +20,7 @@ RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
     const RopeOperation operation = filled->rotation.operation;
     RopeElement& element = filled->bias_element;
     if (biases && element == ROPE_ELEMENT_DEFAULT) element = ROPE_ELEMENT_F32;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(magnitudeBits(filled->clip) != 0 && !isFromTo(filled->clip, 0, 0x1.fffffep127),
                 "clip is %g; it must be more than 0 and finite, or 0", filled->clip),
         invalid(operation != ROPE_OPERATION_FORWARD && (biases || filled->clip != 0),
@@ -32,7 +32,7 @@ RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
     for (const FusedRole role : kFusedRoles) {
         const RopeFusedTensor& t = tensorOf(*filled, role);
         const uint64_t elements = uint64_t{t.heads} * t.head_dim;
-        const Refusal too_far[] = {
+        const RefusalRow too_far[] = {
             tooLarge(hasBias(t) && (elements > UINT32_MAX || t.bias_offset > UINT32_MAX - elements),
                      "%s.bias_offset is %u; its biases lie beyond what 32 bits count", t.bias_offset),
         };

@@ -26,7 +26,7 @@ RopeResult resolveSlots(const RopeRotateDescription& d, RopeCache* cache, RopeRe
         cache->map_in_positions = 1;
     }
     const uint32_t page = cache->page_size != 0 ? cache->page_size : 1;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(cache->slots == 0 || cache->slots > kMaxCount, "cache.slots is %u; it must be from 1 to %u",
                 cache->slots, kMaxCount),
         invalid(table && (cache->page_size == 0 || cache->table_pages == 0),
@@ -192,7 +192,7 @@ RopeResult checkGivenScale(const char* name, const RopeFusedTensor& t, RopeReaso
     uint32_t wrong = 0; // the first value that is none
     while (scale.values != nullptr && wrong < scale.count && isFromTo(scale.values[wrong], 0x1p-100, 0x1p100)) ++wrong;
     const bool has_wrong = scale.values != nullptr && wrong != scale.count;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(!isFloat8(t.element),
                 "%s.given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", scale.count,
                 t.element, ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2),

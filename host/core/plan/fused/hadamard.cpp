@@ -16,7 +16,7 @@ RopeResult checkBlock(const char* name, const RopeFusedTensor& t, RopeReason* re
     const uint32_t block = t.hadamard;
     if (block == 0 || t.heads == 0) return ROPE_SUCCESS;
     const bool normed = t.norm.kind != ROPE_NORM_NONE;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(block < kLeastBlock || block > kMostBlock || (block & (block - 1)) != 0,
                 "%s.hadamard is %u; it must be a power of two from %u to %u, or 0", block, kLeastBlock, kMostBlock),
         invalid(t.head_dim % block != 0,
@@ -59,7 +59,7 @@ RopeResult checkHadamard(const RopeFusedDescription& filled, RopeReason* reason)
     const RopeFusedTensor &q = filled.q, &k = filled.k;
     const RopeOperation operation = filled.rotation.operation;
     const bool any = (q.hadamard | k.hadamard | filled.v.hadamard) != 0;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(
             q.heads != 0 && k.heads != 0 && q.hadamard != k.hadamard,
             "q.hadamard is %u and k.hadamard is %u; the attention's products would be others, so give both the same",

@@ -25,7 +25,7 @@ RopeResult checkOptions(const char* name, RopeOperation operation, const RopeFus
     const RopeNorm& norm = tensor.norm;
     const bool layer = norm.kind == ROPE_NORM_LAYER;
     const uint32_t left = norm.begin < tensor.head_dim ? tensor.head_dim - norm.begin : 0;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(!isFromTo(norm.epsilon, 0, 0x1.fffffep127) && magnitudeBits(norm.epsilon) != 0,
                 "%s.norm.epsilon is %g; it must be finite and not negative", norm.epsilon),
         invalid(
@@ -60,7 +60,7 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeFused
     if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = norm->dim;
     if (norm->no_weights != 0) return ROPE_SUCCESS;
     const uint64_t each = norm->weights_head_stride, given = (each != 0 ? uint64_t{tensor.heads} : 1) * norm->dim;
-    const Refusal of_array[] = {
+    const RefusalRow of_array[] = {
         invalid(each != 0 && each != norm->dim,
                 "%s.norm.weights_head_stride is %u; in an array it is 0 or the %u elements of the norm", each,
                 norm->dim),
@@ -69,7 +69,7 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeFused
     };
     if (norm->weights != nullptr) return refuseByFirst(of_array, reason, name);
     if (norm->weights_element == ROPE_ELEMENT_DEFAULT) norm->weights_element = ROPE_ELEMENT_F32;
-    const Refusal of_buffer[] = {
+    const RefusalRow of_buffer[] = {
         invalid(norm->weights_element < ROPE_ELEMENT_F32 || norm->weights_element > kLastTensorElement,
                 "%s.norm.weights_element is %d; weights are floats, %d to %d", norm->weights_element, ROPE_ELEMENT_F32,
                 kLastTensorElement),
@@ -89,7 +89,7 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeFused
 
 RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, RopeFusedTensor* tensor, RopeReason* reason) {
     RopeNorm* norm = &tensor->norm;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(norm->kind < ROPE_NORM_NONE || norm->kind > ROPE_NORM_LAYER,
                 "%s.norm.kind is %d; it must be a RopeNormKind, 0 to %d", norm->kind, ROPE_NORM_LAYER),
         invalid(norm->kind != ROPE_NORM_NONE && tensor->heads == 0,
@@ -100,7 +100,7 @@ RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, RopeFus
     result = checkOptions(name, d.rotation.operation, *tensor, reason);
     if (result != ROPE_SUCCESS) return result;
     if (norm->dim == 0) norm->dim = tensor->head_dim - norm->begin;
-    const Refusal too_large[] = {
+    const RefusalRow too_large[] = {
         tooLarge(norm->all_heads != 0 && uint64_t{tensor->heads} * norm->dim > kMaxNormElements,
                  "%s.norm.all_heads of %u heads of %u elements; it takes at most %u", tensor->heads, norm->dim,
                  kMaxNormElements),

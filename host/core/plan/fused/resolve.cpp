@@ -57,7 +57,7 @@ RopeResult checkFusedOptions(const RopeFusedDescription& g, RopeReason* reason) 
                                      : g.clip != 0                ? "clip is set"
                                      : changesPairing(g.rotation) ? "pairing_out is another than pairing"
                                                                   : nullptr;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(g.q.heads == 0 && g.k.heads == 0 && g.v.heads == 0,
                 "q.heads, k.heads and v.heads are all 0; one tensor at least has heads"),
         invalid(g.v.heads != 0 && g.cache.kind == ROPE_CACHE_NONE && g.out_of_place == 0 && g.packed_qkv == 0,
@@ -102,7 +102,7 @@ RopeResult resolveWidthAndElement(const char* name, bool turned, bool cached, co
     if (turned && t->rotary_begin == 0) t->rotary_begin = d.rotation.rotary_begin;
     const RopeElement last = cached ? kLastElement : kLastTensorElement;
     const bool is_element = t->element >= ROPE_ELEMENT_DEFAULT && t->element <= last;
-    const Refusal refusals[] = {
+    const RefusalRow refusals[] = {
         invalid(t->head_dim > kMaxCount, "%s.head_dim is %u; it must be from 1 to %u, or 0", t->head_dim, kMaxCount),
         invalid(turned && uint64_t{t->rotary_begin} + d.rotation.rotary_dim > t->head_dim,
                 "%s.head_dim is %u and %s.rotary_begin is %u; a rotary part of %u elements does not lie in it",
