@@ -26,9 +26,10 @@ const uint kCacheHeadQuads = kKQuantized ? HEAD_QUADS(kK_kind, kK_pass_elements)
 const uint kCacheQuads = kCacheHeadQuads + uint(kCacheHeadQuads == 0u); // no array has no entry
 const uint kCacheLanes = kKQuantized ? kK_lanes : kV_lanes;
 const uint kCacheRowBlocks = kKQuantized ? kKRowBlocks : kVRowBlocks;
-const uint kCacheFours = (kCacheQuads + 3u) / 4u;
+const uint kCacheExtremes = kInBlocks ? kCacheQuads / kQuads : kCacheLanes;
+const uint kCacheFours = (kCacheExtremes + 3u) / 4u;
 const uint kBlockQuads = kInBlocks ? uint(ROPE_BLOCK_ELEMENTS / 4) : kCacheQuads;
-const uint kBlockFours = kInBlocks ? kBlockQuads / 4u : kCacheFours;
+const uint kBlockFours = kInBlocks ? kBlockQuads / kQuads / 4u : kCacheFours;
 const uint kHeadBlocks = kCacheQuads / kBlockQuads;
 const bool kGiven = (kK_given_scale | kV_given_scale) != 0u; // scales are, of all quantized tensors of the dispatch
 
@@ -39,19 +40,17 @@ uint cache_entry_of(uint h) {
     return (row * kCacheRowBlocks + row_block) * kHeadsPerThread + h;
 }
 
-// For each quad these hold the largest magnitude, or, for unsigned integers, the element that has it, or the greatest
-// element and the least. A block's share then takes the place of its first four quads.
+// These hold the largest magnitude or, for unsigned integers, the element that has it, or the greatest element and the
+// least: for each run of a head in blocks, for each lane of another head. A block's share then takes the place of its
+// first four.
 shared uvec4 greatest[!kQuantizes || kGiven ? 1u : kCacheEntries * kCacheFours];
 shared uvec4 least[kMinimum ? kCacheEntries * kCacheFours : 1u];
-// A word of a block may have integers of two quads, which two threads hold. For Q8_0 in words `ends` has the last two
-// elements of each quad of even blocks. The quads of odd blocks are words, and all their ends go to the last entry,
-// which nobody reads. For other blocks `integers` has the integers of each quad.
-const bool kKeepsEnds = kInBlocks && kSigned && !kBlockPutsHalves;
-const bool kKeepsIntegers = kInBlocks && !kKeepsEnds;
-const uint kHeadEnds = (kHeadBlocks + 1u) / 2u * kBlockQuads;
-const uint kNoEnd = kKeepsEnds ? kCacheEntries * kHeadEnds : 0u;
-shared uvec2 ends[kNoEnd + 1u];
-shared uint integers[kKeepsIntegers ? kCacheEntries * kCacheQuads : 1u];
+// Blocks as they are stored, in 16-bit numbers. An integer of fewer than eight bits shares its byte with an integer of
+// another quad, which another thread holds, so each number has two parts there, one after the other. Those of eight bits
+// lie in words, a quad in each. A word before them has the scale, as its upper number.
+const uint kHeadHalves = kHeadBlocks * kBlockHalves;
+const uint kHeadParts = kSigned ? kHeadBlocks * ((kBlockHalves + 1u) / 2u) : (kHeadHalves + 1u) / 2u * 4u;
+shared uint parts[kInBlocks ? kCacheEntries * kHeadParts : 1u];
 // Codes have a scale that is fitted to them, from all elements of a block.
 shared uvec4 elements[kCodes ? kCacheEntries * kCacheQuads : 1u];
 
@@ -59,29 +58,14 @@ shared uvec4 elements[kCodes ? kCacheEntries * kCacheQuads : 1u];
 
 // If two are equal, or have one magnitude, the first is returned.
 uint greater(uint first, uint second) {
+    if (kSigned) return max(first, second); // magnitudes
     if (kMinimum) return choose(uintBitsToFloat(second) > uintBitsToFloat(first), second, first);
     return choose(second << 1 > first << 1, second, first);
 }
 uint lesser(uint first, uint second) { return choose(uintBitsToFloat(second) < uintBitsToFloat(first), second, first); }
 
-uint greatest_of(uvec4 words) {
-    if (kSigned) return max(max(words.x, words.y), max(words.z, words.w));
-    return greater(greater(words.x, words.y), greater(words.z, words.w));
-}
+uint greatest_of(uvec4 words) { return greater(greater(words.x, words.y), greater(words.z, words.w)); }
 uint least_of(uvec4 words) { return lesser(lesser(words.x, words.y), lesser(words.z, words.w)); }
-
-bool is_in_even_block(uint place) { return place / kBlockQuads % 2u == 0u; }
-// Returns where an even block's quad keeps its end.
-uint end_at(uint h, uint place) {
-    return cache_entry_of(h) * kHeadEnds + place / (2u * kBlockQuads) * kBlockQuads + place % kBlockQuads;
-}
-
-void keep_extremes(uint h, uint place, uvec4 words) {
-    uint at = cache_entry_of(h) * kCacheFours + place / 4u;
-    greatest[at][place % 4u] = greatest_of(kSigned ? words & 0x7FFFFFFFu : words);
-    if (kMinimum) least[at][place % 4u] = least_of(words);
-    if (kKeepsEnds) ends[choose(is_in_even_block(place), end_at(h, place), kNoEnd)] = words.zw;
-}
 
 struct Share {
     uint scale; // float32 bits; a zero keeps its sign
@@ -90,18 +74,15 @@ struct Share {
 };
 
 Share share_of(uint h, uint block) {
-    uvec4 most = uvec4(0u);
     uint value = choose(kMinimum, 0xFF7FFFFFu, 0u);
     uint minimum = choose(kMinimum, 0x7F7FFFFFu, 0u);
     for (uint i = 0u; i < kBlockFours; ++i) {
         uint four = block * kBlockFours + i;
         uvec4 sizes = greatest[cache_entry_of(h) * kCacheFours + four];
-        if (kCacheQuads % 4u != 0u) sizes = mix(uvec4(0u), sizes, are_below(four, kCacheQuads));
-        if (kSigned) most = max(most, sizes);
-        else value = greater(value, greatest_of(sizes));
+        if (kCacheExtremes % 4u != 0u) sizes = mix(uvec4(0u), sizes, are_below(four, kCacheExtremes));
+        value = greater(value, greatest_of(sizes));
         if (kMinimum) minimum = lesser(minimum, least_of(least[cache_entry_of(h) * kCacheFours + four]));
     }
-    if (kSigned) value = greatest_of(most);
     if (kMinimum) {
         precise float range = uintBitsToFloat(value) - uintBitsToFloat(minimum);
         value = floatBitsToUint(range);
@@ -122,24 +103,39 @@ Share share_of(uint h, uint block) {
     return Share(choose(is_normal, scale, 0u) | sign, uintBitsToFloat(inverse), minimum);
 }
 
-// A block's share is kept with its scale and its minimum as they are stored, in two halves of a word. A head has
-// two lanes or more for a block. If each found both of its blocks' shares, these would be most of its work. Surplus
-// threads repeat the head's last lane, which has no block.
+// In a block the scale comes first, then the minimum, the fifth bits and the other bits.
+const uint kFifthBits = kMinimum ? 2u : 1u;
+const uint kOtherBits = kFifthBits + (kBits == 5u ? 2u : 0u);
+// Returns where a number of a head's block begins, or a word of eight-bit integers.
+uint part_at(uint h, uint block, uint number) {
+    uint first = cache_entry_of(h) * kHeadParts;
+    if (kSigned) return first + block * ((kBlockHalves + 1u) / 2u) + number;
+    return first + (block * kBlockHalves + number) * 2u;
+}
+void keep_header(uint h, uint block, uint number, uint bits) {
+    uint at = part_at(h, block, number);
+    parts[at] = kSigned ? bits << 16 : bits;
+    if (!kSigned) parts[at + 1u] = 0u;
+}
+
+// A head has two lanes or more for a block. If each found both of its blocks' shares, these would be most of its work.
+// Surplus threads repeat the head's last lane, which has no block.
 uint share_at(uint h, uint block) { return cache_entry_of(h) * kCacheFours + block * kBlockFours; }
 void keep_block_shares(uint lane) {
     if (lane >= kHeadBlocks) return;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         Share share = share_of(h, lane);
         uvec4 halves = narrow_f16(uvec4(share.scale, share.minimum, 0u, 0u));
-        uint stored = halves.x | halves.y << 16;
-        greatest[share_at(h, lane)] = uvec4(stored, floatBitsToUint(share.inverse), share.minimum, share.scale);
+        keep_header(h, lane, 0u, halves.x);
+        if (kMinimum) keep_header(h, lane, 1u, halves.y);
+        for (uint i = 0u; kBits == 5u && i < 2u; ++i) keep_header(h, lane, kFifthBits + i, 0u);
+        greatest[share_at(h, lane)] = uvec4(floatBitsToUint(share.inverse), share.minimum, share.scale, 0u);
     }
 }
 Share kept_share(uint h, uint block) {
     uvec4 kept = greatest[share_at(h, block)];
-    return Share(0u, uintBitsToFloat(kept.y), kept.z);
+    return Share(0u, uintBitsToFloat(kept.x), kept.y);
 }
-uint stored_scale(uint h, uint block) { return greatest[share_at(h, block)].x; }
 
 Share given_share(WorkItem item, uint head) {
     uint given = given_scale_of(item.tensor);
@@ -147,9 +143,12 @@ Share given_share(WorkItem item, uint head) {
     uint scale = floatBitsToUint(parameter(at));
     return Share(scale, uintBitsToFloat(reciprocal_bits(scale)), 0u);
 }
+// A quotient by a power of two is an exact product, unless one of the two is below 2^-126. Between 2^-63 and 2^63 no power
+// makes a float8 so small, nor a float8 of what is so small.
 uvec4 scaled(Share share, bool multiplies, uvec4 words) {
-    precise vec4 x = uintBitsToFloat(words) * uintBitsToFloat(share.scale);
-    if (multiplies) return floatBitsToUint(x);
+    precise vec4 x = uintBitsToFloat(words) * (multiplies ? uintBitsToFloat(share.scale) : share.inverse);
+    bool is_power = (share.scale & 0x7FFFFFu) == 0u && share.scale - 0x20000000u < 0x3F000001u;
+    if (multiplies || is_power) return floatBitsToUint(x);
     uint inverse = floatBitsToUint(share.inverse);
     return uvec4(quotient_bits(words.x, share.scale, inverse), quotient_bits(words.y, share.scale, inverse),
                  quotient_bits(words.z, share.scale, inverse), quotient_bits(words.w, share.scale, inverse));
@@ -226,60 +225,24 @@ uint words_before(uint place) { return kByWords ? place / 4u : place * kQuads; }
 
 // ---- Blocks as they are stored
 
-// Returns the fifth bits of a block's integers. The first integer's is the lowest bit.
-uint fifth_bits(uint quad) {
-    uint all = 0u;
-    for (uint i = 0u; i < 8u; ++i) {
-        uint bits = integers[quad + i] >> 4 & 0x01010101u;
-        all |= ((bits | bits >> 7 | bits >> 14 | bits >> 21) & 0xFu) << 4u * i;
-    }
-    return all;
-}
-
-// Returns word `at` behind a block's scale. Integers of four bits lie in twos: those of the block's first half are the
-// low ones.
-uint integer_word(uint quad, uint at) {
-    if (kSigned) return integers[quad + at];
-    if (kBits == 5u && at == 0u) return fifth_bits(quad);
-    uint low = quad + at - choose(kBits == 5u, 1u, 0u);
-    return (integers[low] & 0x0F0F0F0Fu) | (integers[low + 4u] & 0x0F0F0F0Fu) << 4;
-}
-
-// A block has its scale, its minimum where it has one, and its integers. They are counted in 16-bit numbers.
-uint block_half(uint h, uint half_at) {
-    const uint header = kMinimum ? 2u : 1u;
-    uint block = half_at / kBlockHalves;
-    uint at = half_at % kBlockHalves;
-    if (at < header) return stored_scale(h, block) >> 16u * at & 0xFFFFu;
-    uint word = integer_word(cache_entry_of(h) * kCacheQuads + block * kBlockQuads, (at - header) / 2u);
-    return word >> 16u * ((at - header) & 1u) & 0xFFFFu;
-}
-
-// Returns where the blocks of a head begin, counted in what is stored at a time.
-uint blocks_before(WorkItem item, uint h) {
-    return to_begin(item.tensor) + head_place(item, h) * kBlockHalves / kPutHalves;
-}
-
-// Stores a quad of a Q8_0 block. The words of an odd block have one quad each. Those of an even block begin half a word
-// earlier, at the block's scale, and each but the first has two elements of the quad before.
-void put_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
+// Integers of four bits lie in twos: those of the block's first half are the low ones. The fifth bit of a block's first
+// integer is the lowest.
+void keep_integers(uint h, uint place, uint bytes) {
     uint block = place / kBlockQuads;
     uint quad = place % kBlockQuads;
-    bool is_even = is_in_even_block(place);
-    uvec2 before = ends[max(end_at(h, place), 1u) - 1u];
-    uint word = four_integers(share, mix(words, uvec4(before, words.xy), bvec4(is_even)));
-    if (is_even && quad == 0u) word = (word & 0xFFFF0000u) | stored_scale(h, block);
-    put_integers(item, blocks_before(item, h) + (block * kBlockHalves + 1u) / 2u + quad, word);
-}
-
-// Stores the words between an even Q8_0 block and the next, which have two elements and a scale.
-void put_seams(WorkItem item, uint h) {
-    uint block = 2u * item.lane;
-    if (block >= kHeadBlocks || !item.is_there || !has_head(item, h)) return;
-    uvec2 before = ends[end_at(h, (block + 1u) * kBlockQuads - 1u)];
-    uint word = four_integers(kept_share(h, block), before.xyxy) & 0xFFFFu;
-    uint at = blocks_before(item, h) + (block + 1u) * kBlockHalves / 2u;
-    put_integers(item, at, word | stored_scale(h, block + 1u) << 16);
+    if (kSigned) {
+        parts[part_at(h, block, 1u + quad)] = bytes;
+        return;
+    }
+    uint part = quad / 4u;
+    uint at = part_at(h, block, kOtherBits + 2u * (quad % 4u)) + part;
+    uint integers = (kBits == 5u ? bytes & 0x0F0F0F0Fu : bytes) << 4u * part;
+    parts[at] = integers & 0xFFFFu;
+    parts[at + 2u] = integers >> 16;
+    if (kBits == 5u) {
+        uint fifth_bits = (bytes >> 4 & 0x01010101u) * 0x10204080u >> 28;
+        atomicOr(parts[part_at(h, block, kFifthBits + part)], fifth_bits << 4u * (quad % 4u));
+    }
 }
 
 // Stores a quad of a format without blocks, and the head's scale with the first.
@@ -290,12 +253,11 @@ void put_numbers(WorkItem item, uint h, Share share, uint place, uvec4 words) {
 }
 
 void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
-    if (kKeepsIntegers) {
-        integers[cache_entry_of(h) * kCacheQuads + place] = four_integers(share, words);
+    if (kInBlocks) {
+        keep_integers(h, place, four_integers(share, words));
         if (kCodes) elements[cache_entry_of(h) * kCacheQuads + place] = words;
     } else if (item.is_there && has_head(item, h)) {
-        if (kKeepsEnds) put_quad(item, h, share, place, words);
-        else put_numbers(item, h, share, place, words);
+        put_numbers(item, h, share, place, words);
     }
 }
 
@@ -306,34 +268,43 @@ void fit_blocks(uint lane) {
     if (lane >= kHeadBlocks) return;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         uint first = cache_entry_of(h) * kCacheQuads + lane * kBlockQuads;
+        uint codes = part_at(h, lane, kOtherBits);
         precise float products = 0.0;
         precise float squares = 0.0;
         for (uint i = 0u; i < uint(ROPE_BLOCK_ELEMENTS); ++i) {
             float x = uintBitsToFloat(elements[first + i / 4u][i % 4u]);
-            float q = float(code_value(integers[first + i / 4u] >> 8u * (i % 4u) & 0xFu));
+            uint code = parts[codes + i % 16u / 2u * 2u + i / 16u] >> 8u * (i % 2u) + 4u * (i / 16u);
+            float q = float(code_value(code & 0xFu));
             precise float weight = x * x * q;
             products = products + weight * x;
             squares = squares + weight * q;
         }
         uvec4 kept = greatest[share_at(h, lane)];
         uint y = floatBitsToUint(squares), x = floatBitsToUint(products);
-        bool fits = y >= 0x800000u && (x & 0x7FFFFFFFu) >= 0x800000u && kept.w << 1 != 0u;
+        bool fits = y >= 0x800000u && (x & 0x7FFFFFFFu) >= 0x800000u && kept.z << 1 != 0u;
         uint inverse = reciprocal_bits(choose(fits && y < 0x7E800000u, y, 0x3F800000u)); // x is infinite beyond
-        uint scale = choose(fits, quotient_bits(x, y, inverse), kept.w);
+        uint scale = choose(fits, quotient_bits(x, y, inverse), kept.z);
         if (y == 0x7F800000u) scale = 0xFFC00000u;
-        greatest[share_at(h, lane)].x = narrow_f16(uvec4(scale)).x;
+        keep_header(h, lane, 0u, narrow_f16(uvec4(scale)).x);
     }
 }
 
+// Returns a 16-bit number of a head's blocks.
+uint stored_half(uint h, uint number) {
+    uint at = part_at(h, 0u, 0u);
+    if (!kSigned) return parts[at + 2u * number] | parts[at + 2u * number + 1u];
+    number += number / kBlockHalves + 1u; // each block's first word has one number
+    return parts[at + number / 2u] >> 16u * (number % 2u) & 0xFFFFu;
+}
+
 void store_blocks(WorkItem item) {
-    const uint count = kHeadBlocks * kBlockHalves / kPutHalves;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (!item.is_there || !is_quantized(item.tensor) || !has_head(item, h)) continue;
-        uint at = blocks_before(item, h);
-        for (uint i = item.lane; i < count; i += kCacheLanes) {
-            uint word = block_half(h, i * kPutHalves);
-            if (kPutHalves == 2u) word |= block_half(h, i * 2u + 1u) << 16;
-            put_integers(item, at + i, word);
+        uint to = to_begin(item.tensor) + head_place(item, h) * kBlockHalves / kPutHalves;
+        for (uint i = item.lane; i < kHeadHalves / kPutHalves; i += kCacheLanes) {
+            uint word = stored_half(h, i * kPutHalves);
+            if (kPutHalves == 2u) word |= stored_half(h, i * 2u + 1u) << 16;
+            put_integers(item, to + i, word);
         }
     }
 }
@@ -360,14 +331,26 @@ void copy_heads(inout WorkItem item, Way way) {
     item.is_there = false;
 }
 
-void find_extremes(Way way) {
+void find_extremes(WorkItem item, Way way) {
+    const uint last = kQuads - 1u; // of a run's quads
     uint h = 0u;
     do {
-        uint quad = 0u;
+        uint most[2], fewest[2];
+        uint i = 0u;
         do {
-            uint places[2] = places_out(way, quad);
-            for (uint i = 0u; i < 2u; ++i) keep_extremes(h, places[i], held[h * kQuads + quad].x[i]);
-        } while (++quad < kQuads);
+            uvec4 words[2] = uvec4[](held[h * kQuads].x[i], held[h * kQuads + last].x[i]);
+            if (kQuads == 2u && way.interleaved_out) words = held[h * kQuads + i * last].x;
+            if (kMinimum) fewest[i] = lesser(least_of(words[0]), least_of(words[last]));
+            for (uint quad = 0u; kSigned && quad < kQuads; ++quad) words[quad] &= 0x7FFFFFFFu;
+            most[i] = greater(greatest_of(words[0]), greatest_of(words[last]));
+        } while (++i < 2u);
+        uint first = cache_entry_of(h) * kCacheFours;
+        for (i = 0u; kInBlocks && i < 2u; ++i) {
+            uint run = way.lane.to.place[i] / (kByWords ? 4u : 1u);
+            greatest[first + run / 4u][run % 4u] = most[i];
+            if (kMinimum) least[first + run / 4u][run % 4u] = fewest[i];
+        }
+        if (!kInBlocks) greatest[first + item.lane / 4u][item.lane % 4u] = greater(most[0], most[1]);
     } while (++h < kHeadsPerThread);
 }
 
@@ -397,7 +380,6 @@ void finish_heads(WorkItem item, Way way) {
             if (!kRelays || way.lane.to.count[i] != 0u)
                 finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
         } while (++part < 2u * kQuads);
-        if (kKeepsEnds) put_seams(item, h);
     } while (++h < kHeadsPerThread);
 }
 
@@ -407,7 +389,7 @@ void finish_heads(WorkItem item, Way way) {
 void store_quantized(WorkItem item, Way way) {
     if (kTurnsCache) groupMemoryBarrier();
     if (!kGiven) {
-        if (is_quantized(item.tensor)) find_extremes(way);
+        if (is_quantized(item.tensor)) find_extremes(item, way);
         barrier();
     }
     if (kInBlocks) {
@@ -416,7 +398,7 @@ void store_quantized(WorkItem item, Way way) {
     }
     if (is_quantized(item.tensor)) finish_heads(item, way);
     else store_heads(item, way);
-    if (kKeepsIntegers) {
+    if (kInBlocks) {
         barrier();
         if (kCodes && is_quantized(item.tensor)) fit_blocks(item.lane);
         if (kCodes) barrier();

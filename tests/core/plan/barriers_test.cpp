@@ -135,13 +135,13 @@ TEST(Barriers, OfFusedPassesAreOnePerMeeting) {
     EXPECT_EQ(barriersInto(ROPE_ELEMENT_F16, ROPE_SOURCE_ROWS, ROPE_NORM_LAYER), 2u);
 }
 
-// A head's scale waits for its extremes, a block's for another lane, and integers of fewer bits for each other.
-TEST(Barriers, OfIntegersAreOneForInt8TwoForQ80AndThreeForFewerBits) {
+// A head's scale waits for its extremes. A block waits for its extremes, for its scale, and for what is stored.
+TEST(Barriers, OfIntegersAreOneForInt8AndThreeForBlocks) {
     EXPECT_EQ(barriersInto(ROPE_ELEMENT_I8, ROPE_SOURCE_ROWS), 1u);
     EXPECT_EQ(barriersInto(ROPE_ELEMENT_I8, ROPE_SOURCE_INLINE), 2u);
-    EXPECT_EQ(barriersInto(ROPE_ELEMENT_Q8_0, ROPE_SOURCE_ROWS), 2u);
-    EXPECT_EQ(barriersInto(ROPE_ELEMENT_Q8_0, ROPE_SOURCE_INLINE), 3u);
-    for (const RopeElement element : {ROPE_ELEMENT_Q4_0, ROPE_ELEMENT_Q4_1, ROPE_ELEMENT_Q5_0, ROPE_ELEMENT_Q5_1})
+    EXPECT_EQ(barriersInto(ROPE_ELEMENT_Q8_0, ROPE_SOURCE_INLINE), 4u);
+    for (const RopeElement element :
+         {ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_Q4_0, ROPE_ELEMENT_Q4_1, ROPE_ELEMENT_Q5_0, ROPE_ELEMENT_Q5_1})
         EXPECT_EQ(barriersInto(element, ROPE_SOURCE_ROWS), 3u) << element;
     EXPECT_EQ(barriersInto(ROPE_ELEMENT_IQ4_NL, ROPE_SOURCE_ROWS), 4u) << "a scale is fitted to codes";
 }

@@ -1,5 +1,5 @@
 // This file decides how many heads a thread of a fused pass takes, and how the threads are cut into groups. The lanes
-// of a head that is normed or quantized meet in one group. With a norm over all heads, the lanes of a token do.
+// of a head that is normed or quantized meet in one group. With a norm over all heads, those of a tensor or a token do.
 #include "plan/fused/groups.h"
 #include "plan/element_formats.h"
 #include "plan/fused/hadamard.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kMostNormedHeads = 16; // heads of a thread that are normed together: registers hold no more
 constexpr uint32_t kIdleBytes =
-    132; // of shared memory: each array of a stage that a dispatch lacks has an entry, or 16 bytes
+    124; // of shared memory: each array of a stage that a dispatch lacks has an entry, or 16 bytes
 
 uint32_t divideUp(uint32_t count, uint32_t by) { return (count + by - 1) / by; }
 
@@ -104,12 +104,21 @@ uint32_t rowBlocks(const FusedGroup& group, FusedRole role, bool parts) {
     return parts ? 1 : group.widest / group.lanes[role].lanes;
 }
 
+uint32_t rowsOf(const FusedGroup& group, const FusedTensor& t, bool parts, uint32_t heads) {
+    return divideUp(divideUp(t.heads, heads), rowBlocks(group, t.role, parts));
+}
 uint32_t rowsOf(const FusedGroup& group, bool parts, uint32_t heads) {
     uint32_t rows = 0;
-    forEachTensor(group, [&](const FusedTensor& t) {
-        rows += divideUp(divideUp(t.heads, heads), rowBlocks(group, t.role, parts));
-    });
+    forEachTensor(group, [&](const FusedTensor& t) { rows += rowsOf(group, t, parts, heads); });
     return rows;
+}
+
+// Returns the rows of a group in which all heads of each tensor meet: those of a tensor if every tensor has as many,
+// or those of a token.
+uint32_t rowsThatMeet(const FusedGroup& group, uint32_t heads) {
+    const uint32_t all = rowsOf(group, false, heads);
+    const uint32_t first = rowsOf(group, group.first(), false, heads);
+    return anyOf(group, [&](const FusedTensor& t) { return rowsOf(group, t, false, heads) != first; }) ? all : first;
 }
 
 // Returns the words that a row of quantized heads takes to become integers. Floats beside them take none.
@@ -117,8 +126,13 @@ uint64_t cacheWords(const FusedGroup& group) {
     uint64_t most = 0;
     forEachTensor(group, [&](const FusedTensor& t) {
         if (!group.stages.integers || !isForCaches(t)) return;
+        const ElementFormat& format = formatOf(t.d.element_out);
         const uint64_t quads = t.d.head_dim / 4;
-        const uint64_t words = (quads + 3) / 4 * (group.stages.minima ? 8 : 4) + (group.stages.blocks ? quads : 0) +
+        const uint64_t extremes =
+            group.stages.blocks ? t.d.head_dim / group.variant.lane_pairs : group.lanes[t.role].lanes;
+        const uint64_t stored = format.integer_bits < 8 ? (elementBytes(t.d.element_out, t.d.head_dim) + 3) / 4 * 4
+                                                        : quads / 8 * ((format.block_bytes + 2u) / 4);
+        const uint64_t words = (extremes + 3) / 4 * (group.stages.minima ? 8 : 4) + (group.stages.blocks ? stored : 0) +
                                (group.stages.codes ? 4 * quads : 0);
         most = larger(most, words * rowBlocks(group, t.role, false));
     });
@@ -149,7 +163,7 @@ bool cutStages(const HeadGeometry& g, const RopeLimits& limits, FusedGroup* grou
     if (lanes > limits.group_size) return false;
     if (group->stages.all_heads) {
         while (lanes * rowsOf(*group, false, heads) > limits.group_size && heads < kMostNormedHeads) heads *= 2;
-        const uint32_t blocks = rowsOf(*group, false, heads);
+        const uint32_t blocks = rowsThatMeet(*group, heads);
         if (blocks > kMostGroupBlocks || lanes * blocks > limits.group_size) return false;
         cut = cutIntoGroups(g, blocks, lanes, lanes * blocks, limits);
         cut.size[1] = blocks;
