@@ -44,25 +44,50 @@ void stage_weights(Query query, uint first_key) {
     }
 }
 
-// Keys of no end add 0 to a sum. The sum is never -0, because it begins with 0.
+vec4 staged_weights(uint slot, uint quad) { return shared_weights[slot * kStride + min(quad, kTileQuads - 1u)]; }
+vec4[2] two_quads(uint slot, uint quad) { return vec4[](staged_weights(slot, quad), staged_weights(slot, quad + 1u)); }
+// Returns the weights of keys from `begin` to before `end`, and 0 for other keys of the quad.
+vec4 weights_within(uint slot, uint quad, uint begin, uint end) {
+    bvec4 within = lessThan(uvec4(4u * quad - begin) + uvec4(0u, 1u, 2u, 3u), uvec4(end - begin));
+    return mix(vec4(0.0), staged_weights(slot, quad), within);
+}
+float with_weights(float total, vec4 weights) {
+    precise float sum = total + weights.x;
+    sum = sum + weights.y;
+    sum = sum + weights.z;
+    sum = sum + weights.w;
+    return sum;
+}
+
+// Adds the weights of a tile's keys from `begin` to before `end`, in their order. Each sum waits for the one before, so
+// no sum may wait for its weights too: they are loaded eight keys ahead. A sum is never -0, because it begins with 0.
+float with_keys(float sum, uint slot, uint begin, uint end) {
+    uint quad = begin / 4u;
+    if (4u * quad != begin) sum = with_weights(sum, weights_within(slot, quad++, begin, end));
+    vec4 ahead[2] = two_quads(slot, quad);
+    for (; 4u * quad + 16u <= end; quad += 4u) {
+        vec4 next[2] = two_quads(slot, quad + 2u);
+        sum = with_weights(with_weights(sum, ahead[0]), ahead[1]);
+        ahead = two_quads(slot, quad + 4u);
+        sum = with_weights(with_weights(sum, next[0]), next[1]);
+    }
+    for (; 4u * quad < end; ++quad) sum = with_weights(sum, weights_within(slot, quad, begin, end));
+    return sum;
+}
+
+// Adds up the weights behind both ends. An end's distances follow each other from its least one on. They wrap around, so
+// a tile may begin with keys of an end, and have its least distance behind others.
 void sum_ends(uint first_key) {
     for (uint chain = gl_LocalInvocationIndex; chain < kChains; chain += kThreads) {
         uint slot = chain % kQueries;
         bool behind = chain >= kQueries;
-        // d >= most, as ~d <= ~most
-        int flip = behind ? -1 : 0;
-        int bound = behind ? ~push.most : last_row() == 0u ? 0x7FFFFFFF : push.least;
-        ivec4 distances = ivec4(uvec4(shared_distances[slot]) + first_key + uvec4(0u, 1u, 2u, 3u));
-        precise float sum = shared_ends[chain];
-        for (uint quad = 0u; quad < kTileQuads; ++quad) {
-            bvec4 counts = lessThanEqual(distances ^ flip, ivec4(bound));
-            vec4 weights = mix(vec4(0.0), shared_weights[slot * kStride + quad], counts);
-            sum = sum + weights.x;
-            sum = sum + weights.y;
-            sum = sum + weights.z;
-            sum = sum + weights.w;
-            distances = ivec4(uvec4(distances) + 4u);
-        }
+        uint least = behind ? uint(push.most) : 0x80000000u;
+        uint range = (behind || last_row() == 0u ? 0x7FFFFFFFu : uint(push.least)) - least;
+        uint first = uint(shared_distances[slot]) + first_key - least;
+        uint keys = first <= range ? min(range - first, kTileKeys - 1u) + 1u : 0u;
+        float sum = with_keys(shared_ends[chain], slot, 0u, keys);
+        uint begin = max(0u - first, keys); // the key of the least distance
+        if (begin < kTileKeys) sum = with_keys(sum, slot, begin, begin + min(range, kTileKeys - 1u - begin) + 1u);
         shared_ends[chain] = sum;
     }
 }
@@ -82,6 +107,28 @@ void add_row(Query query, float weight, uint row) {
     }
 }
 
+const uint kTogether = kItems == 1u ? 4u : kItems == 2u ? 2u : 1u; // rows that are loaded before they are added
+
+// Adds the rows of `count` keys from key `at` of a tile on.
+void add_rows(Query query, uint first_key, uint at, uint count) {
+    for (uint i = 0u; i < kItems; ++i) {
+        uint element = element_of(query, i);
+        if (element >= kDim) continue;
+        float weights[kTogether];
+        vec4 values[kTogether];
+        for (uint k = 0u; k < kTogether; ++k) {
+            uint key = at + min(k, count - 1u);
+            uint row = row_of(distance_of_key(query.distance, first_key + key));
+            weights[k] = shared_weights[query.slot * kStride + key / 4u][key % 4u];
+            values[k] = row_quad(query.rows + row * push.row_stride + element, kDim - element);
+        }
+        for (uint k = 0u; k < kTogether; ++k) {
+            precise vec4 sum = sums[i] + weights[k] * values[k];
+            if (k < count) sums[i] = sum;
+        }
+    }
+}
+
 // Adds the rows of the keys between the ends. Such keys follow each other, even if distances wrap around.
 void add_middle(Query query, uint first_key) {
     uint count = max(last_row(), 1u) - 1u;
@@ -92,10 +139,7 @@ void add_middle(Query query, uint first_key) {
     uint at = choose(passed < count, 0u, min(ahead, keys));
     uint left = choose(passed < count, count - passed, count);
     uint end = at + min(left, keys - at);
-    for (; at < end; ++at) {
-        float weight = shared_weights[query.slot * kStride + at / 4u][at % 4u];
-        add_row(query, weight, row_of(distance_of_key(query.distance, first_key + at)));
-    }
+    for (; at < end; at += kTogether) add_rows(query, first_key, at, min(end - at, kTogether));
 }
 
 uvec4 load_output(uint at, uint count) {
