@@ -37,28 +37,59 @@ std::string withoutPythonsNumbers(std::string text) {
     return text;
 }
 
+// Counts values and finds keys that are there twice. A callback of the library's own parser goes through an object
+// again for each object within it.
+class Check : public Json::json_sax_t {
+  public:
+    bool null() override { return count(); }
+    bool boolean(bool) override { return count(); }
+    bool number_integer(number_integer_t) override { return count(); }
+    bool number_unsigned(number_unsigned_t) override { return count(); }
+    bool number_float(number_float_t, const string_t&) override { return count(); }
+    bool string(string_t&) override { return count(); }
+    bool binary(binary_t&) override { return count(); }
+    bool start_object(size_t) override { return enter(); }
+    bool start_array(size_t) override { return enter(); }
+    bool end_object() override { return leave(); }
+    bool end_array() override { return leave(); }
+    bool parse_error(size_t, const std::string&, const Json::exception&) override { return false; }
+    bool key(string_t& key) override {
+        if (!open_.back().insert(key).second)
+            refuse("the configuration has the key " + shown(key) + " twice; it must be there once");
+        return true;
+    }
+
+  private:
+    bool count() {
+        if (open_.size() > kMaxDepth)
+            refuse("the configuration is nested deeper than " + std::to_string(kMaxDepth) + " levels");
+        if (++values_ > kMaxValues) refuse("the configuration has more than " + std::to_string(kMaxValues) + " values");
+        return true;
+    }
+    bool enter() {
+        const bool may = count();
+        open_.emplace_back();
+        return may;
+    }
+    bool leave() {
+        open_.pop_back();
+        return true;
+    }
+
+    std::vector<std::set<std::string>> open_; // the keys of each object that is open; a list has none
+    size_t values_ = 0;
+};
+
 } // namespace
 
 Json parseConfig(const std::string& given) {
-    using Event = Json::parse_event_t;
     const std::string text = withoutPythonsNumbers(given);
     const size_t zero = text.find('\0'); // the library takes it for the end
     if (zero != text.npos) refuse("the configuration is not JSON: byte " + std::to_string(zero) + " is a zero");
-    std::vector<std::set<std::string>> open; // the keys of the objects that are open
-    size_t values = 0;
-    const auto check = [&](int depth, Event event, Json& value) {
-        if (event == Event::key && !open.back().insert(value).second)
-            refuse("the configuration has the key " + shown(value) + " twice; it must be there once");
-        if (event == Event::object_start) open.emplace_back();
-        if (event == Event::object_end) open.pop_back();
-        if (event != Event::value && event != Event::object_start && event != Event::array_start) return true;
-        if (static_cast<size_t>(depth) > kMaxDepth)
-            refuse("the configuration is nested deeper than " + std::to_string(kMaxDepth) + " levels");
-        if (++values > kMaxValues) refuse("the configuration has more than " + std::to_string(kMaxValues) + " values");
-        return true;
-    };
     try {
-        Json config = Json::parse(text, check);
+        Check check;
+        Json::sax_parse(text, &check);
+        Json config = Json::parse(text);
         if (!config.is_object()) refuse("the configuration is " + shown(config) + "; it must be an object in braces");
         return config;
     } catch (const Json::exception& exception) {

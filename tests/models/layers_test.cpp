@@ -59,10 +59,6 @@ const StillRow kStill[] = {
         [1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0,1,1,1,0], "rope_theta": 5000000.0})",
      36, kEveryFourthOf36, ""},
     {R"({"model_type": "smollm3"})", 36, kEveryFourthOf36, ""},
-    // The files of dory list an attention and an mlp for each layer, and count both.
-    {R"({"model_type": "dory", "num_hidden_layers": 8, "layer_types": ["sliding_attention", "mlp", "sliding_attention",
-        "mlp", "sliding_attention", "mlp", "full_attention", "mlp"]})",
-     4, "", "full_attention"},
     {R"({"model_type": "smollm3", "num_hidden_layers": 6, "no_rope_layer_interval": 3})", 6, "2 5", ""},
     {R"({"model_type": "smollm3", "num_hidden_layers": 3, "no_rope_layers": [0, 1, 0]})", 3, "0 2", ""},
     // Llama 4 Scout: its list is empty
@@ -162,6 +158,16 @@ TEST(Layers, ThatDoNotRotateAreKnown) {
         EXPECT_EQ(answered(model), numbers(model, [](const rope::ModelLayer& layer) { return layer.rotates; }));
         EXPECT_EQ(describeLayers(model).find("not rotate") != std::string::npos, *row.still != 0);
     }
+}
+
+// The files of dory list an attention and an mlp for each layer, and count both.
+TEST(Layers, MayBeListedInParts) {
+    const rope::ModelEncoding model = read(R"({"model_type": "dory", "num_hidden_layers": 8, "layer_types":
+        ["sliding_attention", "mlp", "sliding_attention", "mlp", "sliding_attention", "mlp", "full_attention", "mlp"]})");
+    EXPECT_EQ(model.layers.size(), 4u);
+    EXPECT_EQ(still(model), "");
+    EXPECT_EQ(model.layer_type, "full_attention");
+    EXPECT_EQ(answered(model), "3"); // the others have a base of their own
 }
 
 TEST(Layers, ThatDoNotRotateAreAnsweredSo) {
