@@ -14,7 +14,7 @@
 namespace rope {
 namespace {
 
-const RopeTensor& tensorOf(const RopeRotateDescription& d, uint32_t i) { return i == 0 ? d.q : d.k; }
+const RopeTensor& tensorAt(const RopeRotateDescription& d, uint32_t i) { return i == 0 ? d.q : d.k; }
 
 // The tensors that one pass rotates: Q and K, or one tensor alone.
 struct TurnedTensors {
@@ -25,14 +25,14 @@ struct TurnedTensors {
 uint32_t countBlocks(const TurnedTensors& t, const RopeRotateDescription& d, uint32_t heads_per_thread) {
     uint32_t blocks = 0;
     for (uint32_t i = t.first; i < t.first + t.count; ++i)
-        blocks += (tensorOf(d, i).heads + heads_per_thread - 1) / heads_per_thread;
+        blocks += (tensorAt(d, i).heads + heads_per_thread - 1) / heads_per_thread;
     return blocks;
 }
 
 // Sets what a tensor reads or writes. Two tensors of a pass are not split along heads, so an access of theirs spans all
 // of them.
 void setAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d, PlanPass* pass) {
-    const RopeTensor& tensor = tensorOf(d, i);
+    const RopeTensor& tensor = tensorAt(d, i);
     const RopeLayout& layout = source ? tensor.from : tensor.to;
     const uint32_t slot = (source || d.out_of_place == 0 ? ROPE_SLOT_Q : ROPE_SLOT_Q_OUT) + i;
     PassAccess& access = pass->access[(source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION) + i - t.first];
@@ -57,7 +57,7 @@ RotationCut cutRotation(const TurnedTensors& t, const RopeRotateDescription& d, 
     RotationCut cut = {
         pairLanes(g, variant), 0, d.out_of_place != 0 ? d.head_dim - d.rotation.rotary_dim : 0, 0, 0, {}};
     cut.lanes = cut.pair_lanes + copyLanes(cut.copied, d.rotation.rotary_begin, variant);
-    const uint32_t most = larger(tensorOf(d, t.first).heads, tensorOf(d, t.first + t.count - 1).heads);
+    const uint32_t most = larger(tensorAt(d, t.first).heads, tensorAt(d, t.first + t.count - 1).heads);
     cut.heads = chooseRotationHeads(g, most, limits);
     cut.blocks = countBlocks(t, d, cut.heads);
     cut.groups = cutIntoGroups(g, cut.blocks, cut.lanes, largestGroup(g, limits), limits);
@@ -101,14 +101,14 @@ void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, con
                      Planner* planner) {
     const bool both = t.count == 2;
     PlanPass* pass =
-        planner->addPass(rope_shader_rotate_wide, d.batch, d.tokens, both ? 1 : tensorOf(d, t.first).heads);
+        planner->addPass(rope_shader_rotate_wide, d.batch, d.tokens, both ? 1 : tensorAt(d, t.first).heads);
     pass->facts.words = both ? kRotationWords : kTensorWords;
     pass->facts.stages = kTurn | (d.out_of_place == 0 ? kInPlace : 0);
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
     for (uint32_t i = t.first; i < t.first + t.count; ++i) {
-        pass->facts.heads[i - t.first] = tensorOf(d, i).heads;
+        pass->facts.heads[i - t.first] = tensorAt(d, i).heads;
         if (d.out_of_place != 0) setAccess(t, i, true, d, pass);
         setAccess(t, i, false, d, pass);
     }
@@ -158,14 +158,14 @@ RopeResult addRotationPasses(const RopeRotateDescription& d, Planner* planner) {
     if (result != ROPE_SUCCESS) return result;
     ShaderVariant variants[2];
     for (uint32_t i = 0; i < 2; ++i) {
-        variants[i] = chooseVariant(geometryOf(d), sideBits(tensorOf(d, i)), planner->limits());
-        if (tensorOf(d, i).heads != 0 && !variants[i].fits)
+        variants[i] = chooseVariant(geometryOf(d), sideBits(tensorAt(d, i)), planner->limits());
+        if (tensorAt(d, i).heads != 0 && !variants[i].fits)
             return refuseOddPlaces(i == 0 ? "q" : "k", oddHalves(geometryOf(d)), planner->reason());
     }
     const bool together = turnTogether(d, variants, planner->limits());
     if (together) addRotationPass({0, 2}, d, variants[0], planner);
     for (uint32_t i = 0; i < 2 && !together; ++i)
-        if (tensorOf(d, i).heads != 0) addRotationPass({i, 1}, d, variants[i], planner);
+        if (tensorAt(d, i).heads != 0) addRotationPass({i, 1}, d, variants[i], planner);
     addCountPass(d, planner);
     return ROPE_SUCCESS;
 }
