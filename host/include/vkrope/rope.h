@@ -30,8 +30,8 @@
  *
  *     angle = position[axis[j]][t] * frequency[j]             radians, a double
  *     c = scale * cos(angle)      s = scale * sin(angle)      rounded to float32 once
- *     x' = x*c - y*s              y' = x*s + y*c              float32, each operation rounded, none fused; products are
- *                                                             nearly exact if the scale is no power of two
+ *     x' = x*c - y*s              y' = x*s + y*c              float32, each operation rounded, none fused; if the scale
+ *                                                             is no power of two, products have more bits
  *
  * Promises. docs/accuracy.md has their parts, and how they are held.
  *   - Cos and sin are within 0.51 ulp of the true values at every position (0.515 with a scale) where the true values
@@ -43,9 +43,9 @@
  *   - The library allocates only where a call says so. It never submits, waits, inserts a barrier or throws. It calls
  *     only Vulkan functions of your vkGetDeviceProcAddr.
  *
- * All calls but ropeSetRounding and ropeDestroyContext may run on any thread, and what they were given may go when they
- * return: docs/engines.md ("Threads and frames"; "Beside volk" for hosts of volk). A call with a result refuses a null
- * pointer that its comment does not allow, and a call without a result does nothing then. */
+ * All calls but ropeSetRounding and ropeDestroyContext may run on any threads at once. What a call was given may go as
+ * soon as it returns: docs/engines.md ("Threads and frames"; "Beside volk" for hosts of volk). A call with a result
+ * refuses a null pointer that its comment does not allow, and a call without a result does nothing then. */
 #ifndef VKROPE_ROPE_H
 #define VKROPE_ROPE_H
 
@@ -109,7 +109,7 @@ typedef enum RopeRuleKind {
     ROPE_RULE_NTK = 2,              /**< base b * s^(d/(d-2)); HunYuan's alpha is this s */
     ROPE_RULE_DYNAMIC_NTK = 3,      /**< beyond L: base b * (s * length/L - (s - 1))^(d/(d-2)) */
     ROPE_RULE_YARN = 4,             /**< Peng et al. 2023, as Hugging Face reads its configuration */
-    ROPE_RULE_LONGROPE = 5,         /**< theta_i / short_factors[i], beyond L / long_factors[i]; once called su */
+    ROPE_RULE_LONGROPE = 5,         /**< theta_i / short_factors[i]; where length > L, theta_i / long_factors[i] (su) */
     ROPE_RULE_LLAMA3 = 6,           /**< by wavelength: unchanged, divided by s, and blended between */
     ROPE_RULE_PROPORTIONAL = 7,     /**< theta_i / s for the first rotating_pairs pairs, 0 for the rest */
     ROPE_RULE_YARN_RAMPED = 8,      /**< MiniMind's early form: beta grows along the pairs; only where length > L */
@@ -130,7 +130,7 @@ typedef struct RopeRule {
     uint32_t rotary_dim;
     /** 1 or more and less than 2^64; 10000 in older models, 500000 or 1000000 in newer. */
     double base;
-    /** s, 2^-30 to 2^900: linear, ntk, dynamic, llama3, yarn (ramped: 1 or more); longrope's scale; proportional. */
+    /** s, 2^-30 to 2^900 (yarn ramped: 1 or more): all rules but default; longrope: of the scale; proportional 0: 1. */
     double factor;
     /** L, the positions that the model was trained on, 1 to 2^53: dynamic, yarn, longrope, llama3, yarn ramped. */
     double original_length;
@@ -157,8 +157,8 @@ typedef struct RopeRule {
     double mixed_exponent;
 } RopeRule;
 #define ROPE_MAX_PAIRS 4096u
-/** Writes rotary_dim / 2 doubles (radians per position), within 1e-15 of themselves, and the scale on cos and sin, the
- * same on every platform. A refused rule writes nothing. `reason` may be null, here and in every call. */
+/** Writes rotary_dim / 2 doubles (radians per position), each with a relative error of at most 1e-15, and the scale of
+ * cos and sin, the same on every platform. A refused rule writes nothing. `reason` may be null, as in every call. */
 ROPE_API RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason);
 /** Returns the kind in small letters, "default" to "ntk_mixed", and null for any other kind. */
 ROPE_API const char* ropeRuleName(RopeRuleKind kind);
@@ -166,7 +166,7 @@ ROPE_API const char* ropeRuleName(RopeRuleKind kind);
 /** The frequencies that plans and shaders take, from a rule or your own: `{values, pairs, scale}`. The doubles count as
  * exact. A negative frequency rotates the other way; 0 leaves a pair where it is. */
 typedef struct RopeFrequencies {
-    /** Radians per position, each less than 2^28 turns: `count` for each set. Plans take null, and check others. */
+    /** Radians per position, below 2^28 turns each, `count` for each set. A plan takes null, or checks the array. */
     const double* values;
     uint32_t count;
     /** Factor on cos and sin (YaRN, LongRoPE), of all sets: 2^-20 to 2^20, either sign; 0 means 1. */
@@ -180,7 +180,6 @@ typedef struct RopeFrequencies {
 /** At most ROPE_MAX_AXIS_PAIRS pairs rotate by positions of several axes (M-RoPE's t, h and w, or rows and columns). */
 #define ROPE_MAX_AXES 4u
 #define ROPE_MAX_AXIS_PAIRS 256u
-
 typedef enum RopeAxesOrder {
     ROPE_AXES_CONTIGUOUS = 0,  /**< all pairs of the first axis, then all of the second: Qwen2-VL, Wan */
     ROPE_AXES_INTERLEAVED = 1, /**< pair i has axis a = i % n where i / n < sections[a], else axis 0: Qwen3-VL */
@@ -189,7 +188,6 @@ typedef enum RopeAxesOrder {
 /** Writes the axis of each pair. `sections` has how many pairs each axis has. */
 ROPE_API RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t section_count, uint32_t pairs,
                                 uint8_t* axes, RopeReason* reason);
-
 typedef enum RopeAngle {
     ROPE_ANGLE_EXACT = 0,      /**< position times the double, no rounding before the sine */
     ROPE_ANGLE_COMPATIBLE = 1, /**< float32(position) * float32(frequency), rounded: PyTorch's numbers */
@@ -218,11 +216,12 @@ typedef struct RopeLimits {
     uint32_t storage_alignment;
     /** Work groups in x and y, 1 or more of each; in z there are 65535 at least. */
     uint32_t group_count[2];
-    /** Invocations in one group (0: 1), and ROPE_ENABLED_ bits. */
+    /** group_size: invocations of one group; 0: 1. enabled: ROPE_ENABLED_ bits. */
     uint32_t group_size, enabled;
-    /** Of one stage, bytes of one uniform binding, and bytes of shared memory; 0: 4, 16384, 16384. */
+    /** Storage buffers of a stage; 0: 4. Bytes of a uniform binding, and of a group's shared memory; 0: 16384 each. */
     uint32_t storage_buffers, uniform_range, shared_bytes;
-    /** Threads that keep the device busy: speed depends on it, and refusals at the most groups; 0: 16384, a GPU's. */
+    /** How many threads keep the device busy; 0: 16384, a GPU's. The number decides how work is cut into groups, and
+     * so, near the limit of groups, what is refused. */
     uint32_t threads;
     /** Bytes that a uniform binding's offset must be a multiple of, a power of two; 0: 256. */
     uint32_t uniform_alignment;
@@ -302,15 +301,16 @@ ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement
  * of starts, unless strides say otherwise. Zeros mean that. A decoder's one step: `{ROPE_POSITIONS_COUNTED, step}`.
  *
  * Packed sequences follow each other in one batch, and have one row of lengths and one of any starts for every axis. A
- * token behind the last one does not rotate. Several sets of frequencies take one more row, of the token's, start's or
- * sequence's set (int32 beside float32). A token whose set does not exist does not rotate and is counted. */
+ * token behind the last one does not rotate. Several sets of frequencies take one more row, with the set of each token,
+ * start or sequence (int32 beside float32). A token whose set does not exist does not rotate and is counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
     /** COUNTED: token 0's position. */
     int32_t first;
     /** 1: every sequence reads the same positions, and batch_stride is not used. */
     uint32_t same_for_all_sequences;
-    /** Elements before the first; 0: packed (of starts 1); 0: 1; 0: packed. */
+    /** offset: elements before the first position. batch_stride: from one sequence to the next; 0: packed (starts: 1).
+     * token_stride: from one token to the next; 0: 1. axis_stride: from one axis to the next; 0: packed. */
     uint64_t offset, batch_stride, token_stride, axis_stride;
     RopePositionElement element;
     /** PACKED kinds: how many; batch is 1. */
@@ -326,7 +326,7 @@ typedef struct RopeRows {
     uint32_t pair_stride;
     /** From a cosine to its sine, either way; 0: pairs. */
     int64_t sin_offset;
-    /** A table writes each value once more this many elements on; 0: once. Not read. */
+    /** ropePlanTable writes a second copy of each value this many elements on; 0: no copy. Rotations ignore it. */
     uint32_t copy_offset;
     /** A table is written in float32 only. */
     RopeElement element;
@@ -334,7 +334,6 @@ typedef struct RopeRows {
     int32_t first_position;
     uint32_t count;
 } RopeRows;
-
 typedef enum RopeRowsFormat {
     ROPE_ROWS_SPLIT = 0,       /**< [row][pairs cosines, pairs sines]: the native one, vLLM's */
     ROPE_ROWS_DUPLICATED = 1,  /**< cos[row][2 * pairs], then sin so; pair j at j and j + pairs: Hugging Face */
@@ -345,7 +344,6 @@ typedef enum RopeRowsFormat {
 } RopeRowsFormat;
 /** Sets strides, offsets and `count` of `rows`. Of two arrays row_count tells where the second begins. */
 ROPE_API void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows);
-
 typedef enum RopePairing {
     ROPE_PAIRING_DEFAULT = 0,     /**< in: half; out: the same as in */
     ROPE_PAIRING_HALF = 1,        /**< elements (i, i + rotary_dim/2): GPT-NeoX, Hugging Face Llama, ggml's NEOX */
@@ -363,14 +361,15 @@ typedef enum RopeOperation {
 typedef enum RopeSource {
     ROPE_SOURCE_INLINE = 0, /**< computed in the kernel from FREQUENCIES */
     ROPE_SOURCE_TABLE = 1,  /**< row (position - first_position) of ROWS; a token outside the table does not rotate */
-    ROPE_SOURCE_ROWS = 2,   /**< row (batch * tokens + token) of ROWS; of positions at most packed lengths are read */
+    ROPE_SOURCE_ROWS = 2,   /**< row (batch * tokens + token) of ROWS; of POSITIONS only packed lengths can be read */
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
 /** Which elements rotate, and by what. The common case is `d.rotation.frequencies = f;`. Rows hold frequencies.scale:
  * docs/encodings.md ("Scales in rows") says what that means for inverse and shift. */
 typedef struct RopeRotation {
-    /** Inline: all but values. Table and rows: the scale that the rows hold, sets and axes; the count beside axes. */
+    /** INLINE reads every member but values. TABLE and ROWS read scale (the one that the rows hold), sets and axes, and
+     * count if axes is not null. */
     RopeFrequencies frequencies;
     /** Where the rotary part starts, and its elements, even (0: head_dim - rotary_begin). The rest passes through. */
     uint32_t rotary_begin, rotary_dim;
@@ -382,7 +381,7 @@ typedef struct RopeRotation {
     uint32_t skip_first, skip_last;
     RopeOperation operation;
     RopeSource source;
-    /** Inline: that FREQUENCIES is written for, else what rotates becomes NaN. */
+    /** INLINE: the angle that FREQUENCIES is written for. With the other angle, what rotates becomes NaN. */
     RopeAngle angle;
     /** Table and rows. */
     RopeRows rows;
@@ -402,7 +401,7 @@ typedef struct RopeTensor {
 
 /** How the work is cut into threads; 0: the library chooses. No bit depends on it. docs/bench.md: "Tuning". */
 typedef struct RopeTuning {
-    /** Most threads of a group; heads of one thread, at most ROPE_MAX_TUNED_HEADS, and pairs at most: 8 or 4. */
+    /** Most threads of a group; heads of a thread, at most ROPE_MAX_TUNED_HEADS; most pairs of a lane, 4 or 8. */
     uint32_t group_size, heads, pairs;
 } RopeTuning;
 #define ROPE_MAX_ROTATED_HEADS 8u
@@ -485,7 +484,7 @@ typedef struct RopePlan {
     uint32_t version;
     uint32_t pass_count;
     RopePass passes[ROPE_MAX_PASSES];
-    /** That it was made for: a context has as much, or refuses it. `enabled` has what its shaders need. */
+    /** The limits that the plan takes: a context that has less refuses it. `enabled` has what its shaders need. */
     RopeLimits limits;
     /** What each slot's buffer must offer from its offset on; 0: not used. */
     uint64_t bytes[ROPE_SLOT_COUNT];
@@ -520,7 +519,6 @@ typedef struct RopeContextInfo {
     const VkAllocationCallbacks* allocator;
     RopeLimits limits;
 } RopeContextInfo;
-
 typedef struct RopeContext RopeContext;
 /** Allocates the context, and makes nothing of Vulkan's. On failure *context is null: VK_ERROR_OUT_OF_HOST_MEMORY, or
  * VK_ERROR_INITIALIZATION_FAILED where a pointer is null, plans refuse the limits, or the device lacks a function. */
@@ -528,10 +526,10 @@ ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** c
 /** No command buffer that uses the context's pipelines may be pending. Null is allowed. */
 ROPE_API void ropeDestroyContext(RopeContext* context);
 
-/** Makes the pipelines that are not there yet, each with its layouts. It allocates, and compiles for milliseconds each:
- * call it at start-up or on a worker thread. The first plan that recording would refuse ends the call, with a reason:
- * VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the context has, VK_ERROR_INITIALIZATION_FAILED where it was
- * refused or is of another version. Other results are Vulkan's, or VK_ERROR_OUT_OF_HOST_MEMORY. */
+/** Makes the pipelines that are not there yet, each with its layouts. It allocates and compiles, 50 to 90 ms each on an
+ * H100: call it at start-up or on a worker thread. The first plan that recording would refuse ends the call, with a
+ * reason: VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the context has, VK_ERROR_INITIALIZATION_FAILED where
+ * it was refused or is of another version. Other results are Vulkan's, or VK_ERROR_OUT_OF_HOST_MEMORY. */
 ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason);
 
 /** With VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, PARAMETERS with UNIFORM_BUFFER_BIT. The offset is a multiple of the
@@ -549,7 +547,7 @@ typedef struct RopeBuffers {
 /** Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
  * Plan, buffers and offsets are checked first, in some nanoseconds. Sizes of buffers and other overlaps are yours.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
- *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT, and what last touched those that it writes available to
+ *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT. Make earlier accesses to the buffers that it writes available to
  *           VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
  *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT, also a table to the rotation that
  *           reads it. Work that writes what the plan read, as the next step's positions, waits for that stage.
@@ -608,7 +606,6 @@ ROPE_API RopeResult ropePlanFactors(const RopeFactorsDescription* description, c
 /** Finds how the device rounds float32 and converts float16: writes ROPE_SELF_TEST_WORDS uint32 to COUNTER, for the two
  * calls below. docs/accuracy.md ("The self-test") says how. */
 ROPE_API RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan);
-
 typedef enum RopeRounding {
     ROPE_ROUNDING_UNKNOWN = 0, /**< no self-test was reported */
     ROPE_ROUNDING_NEAREST = 1, /**< the rotation's bits are the promised ones */
@@ -648,9 +645,9 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *     PARAMETERS             a uniform buffer, which ropeWriteParameters fills from the description's arrays
  *     COUNTER                one uint32, which you clear (count_outside)
  *
- * POSITIONS and SLOT_MAP are bound from their beginnings. A destination must not overlap a source out of place, the
- * map, or another destination. Two tokens of a pass must not have the same slot. docs/caches.md says when a tensor
- * takes a dispatch of its own ("Dispatches"), and which multiples norms and quantized caches ask for ("Geometry").
+ * Offsets in POSITIONS and SLOT_MAP count from the RopeBuffer's offset. A destination must not overlap a source out of
+ * place, the map, or another destination. Two tokens of a pass must not have one cache slot. docs/caches.md says when a
+ * tensor takes a dispatch of its own ("Dispatches"), and which multiples norms and quantized caches need ("Geometry").
  *
  * Five passes, each with `RopeFusedDescription d = {0};` before it and `ropePlanFused(&d, &limits, &plan);` behind it.
  * `f` has frequencies, and `b` is a RopeBuffers. Every pass binds POSITIONS and FREQUENCIES too.
@@ -735,14 +732,15 @@ typedef struct RopeNorm {
     RopeElement weights_element;
     /** In the buffer: elements before the first weight, at most 2^33, and no constant of a pipeline. */
     uint64_t weights_offset;
-    /** 0: heads (all_heads: `dim`) and tokens share them. In an array heads are 0 or `dim` apart, and tokens share. */
+    /** From one head's weights to the next; 0: all heads share (all_heads: `dim`). From one token's weights to the
+     * next; 0: all tokens share. In an array heads are 0 or `dim` apart, and all tokens share. */
     uint64_t weights_head_stride, weights_token_stride;
     /** Added to each weight: 1 for Gemma. */
     float weight_plus;
 } RopeNorm;
 
-/** Queries are multiplied by values[floor((position + offset) / interval)], the first value before it and without a
- * position, the last value behind it. The position is axis 0's, without its fraction. */
+/** Queries are multiplied by values[floor((position + offset) / interval)]. A negative index, and a token without a
+ * position, take values[0]. An index of `count` or more takes the last value. The position is axis 0's, floored. */
 typedef struct RopeQueryScale {
     const float* values;
     /** count 0: no such scale. interval: Llama 4's floor_scale, Ministral 3's original length. offset: Llama 4: 1. */
@@ -785,7 +783,8 @@ typedef struct RopeCacheScale {
 
 /** One tensor of a fused pass: Q, K or V. The common case is `d.q.heads = 32;`. */
 typedef struct RopeFusedTensor {
-    /** 0: the pass has no such tensor; elements of a head (0: the description's); 0: rotation.rotary_begin. */
+    /** heads 0: the pass has no such tensor. head_dim: elements of a head; 0: the description's. rotary_begin: where
+     * the rotary part starts; 0: rotation.rotary_begin. */
     uint32_t heads, head_dim, rotary_begin;
     /** 1: does not rotate, and keeps its order (layers without RoPE). V never rotates. */
     uint32_t no_rotation;
@@ -840,10 +839,10 @@ typedef struct RopeFusedDescription {
     RopeFusedTensor q, k, v;
     /** 0: a tensor without a cache is written in place. 1: to Q_OUT, K_OUT, V_OUT, apart from the sources. */
     uint32_t out_of_place;
-    /** 1: as a rotation's, and tokens that have no slot in the cache. */
+    /** 1: COUNTER counts the tokens that a rotation's counts, and tokens whose slot is outside the cache. */
     uint32_t count_outside;
     RopeTuning tuning;
-    /** Of BIASES: F32 (0 too), F16 or BF16, widened to float32. */
+    /** The element of BIASES: F32 (0 too), F16 or BF16, widened to float32. */
     RopeElement bias_element;
     /** Each element of Q, K and V is limited to [-clip, clip], NaN stays: OLMo's and DBRX's clip_qkv; 0: none. */
     float clip;
@@ -934,7 +933,7 @@ typedef struct RopeBiasDescription {
     uint32_t causal;
     /** T5: 0 means 32 and 128. */
     uint32_t buckets, max_distance;
-    /** Clipped: of query - key. first_key: position of key 0. */
+    /** Clipped: the least and the most of query - key. first_key: position of key 0. */
     int32_t least, most, first_key;
     RopeElement element;
     RopePositions positions;
@@ -972,11 +971,11 @@ typedef struct RopeRelativeDescription {
     RopeRelativeSide side;
     /** Batch 0: 1. */
     uint32_t batch, heads, queries, keys, dim;
-    /** Of key - query: -k and k. first_key: position of key 0. */
+    /** The least and the most of key - query, Shaw's -k and k. first_key: position of key 0. */
     int32_t least, most, first_key;
     /** Keys: 1/sqrt(dim) where the scores have it already; 2^-20 to 2^20, 0 means 1. */
     float scale;
-    /** Of Q (0: float32), and of X (0: the same). */
+    /** The element of Q (0: float32), and of X (0: the same as Q's). */
     RopeElement element_q, element_x;
     RopePositions positions;
     RopeRows rows;
@@ -989,17 +988,18 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
 /* ---- ggml -------------------------------------------------------------------------------------------------------- */
 /** The parameters of ggml's rope operator: copy the 64 bytes of op_params here. With head_dim its bytes are a key. */
 typedef struct RopeGgml {
-    /** Not read; elements that rotate (VISION: half of them). */
+    /** n_past: not read. n_dims: elements that rotate (VISION: half of them). */
     int32_t n_past, n_dims;
     /** GGML_ROPE_TYPE_NORMAL 0, NEOX 2, MROPE 8, VISION 24 or IMROPE 40. */
     int32_t mode;
-    /** Not read; read with ext_factor (0: YaRN keeps pair 0 alone, as ggml's logarithm of 0 has it). */
+    /** n_ctx: not read. n_ctx_orig: read with ext_factor; 0: YaRN keeps pair 0 alone, by ggml's logarithm of 0. */
     int32_t n_ctx, n_ctx_orig;
-    /** 1 or more (with ext_factor more than 1), less than 2^64. */
+    /** 1 or more, and more than 1 if ext_factor is not 0; less than 2^64. */
     float freq_base;
-    /** Negative: rotates the other way; 0: rotates nothing; with ext_factor more than 0. */
+    /** Negative: rotates the other way. 0: rotates nothing. If ext_factor is not 0, freq_scale is more than 0. */
     float freq_scale;
-    /** How much of YaRN's ramp is mixed in, -1024 to 1024; times YaRN's magnitude 2^-20 to 2^20, either sign. */
+    /** ext_factor: how much of YaRN's ramp is mixed in, -1024 to 1024. attn_factor: its product with YaRN's magnitude
+     * is 2^-20 to 2^20, either sign. */
     float ext_factor, attn_factor;
     /** With ext_factor: 2^-60 to 2^60. */
     float beta_fast, beta_slow;
@@ -1033,13 +1033,13 @@ typedef struct RopeGgmlNode {
     RopeGgmlTensor x, positions, weights, rows, out;
     /** RMS_NORM's. */
     float epsilon;
-    /** 1: RMS_NORM before the rotation. 1: ROPE_BACK. 1: out is x, in the same memory. */
+    /** norm: 1: RMS_NORM before the rotation. backward: 1: ROPE_BACK. in_place: 1: out is x, in the same memory. */
     uint32_t norm, backward, in_place;
     /** Elements of a row of the MUL_MAT whose hint says that its matrix is Hadamard's; 0: none. `unused` is 0. */
     uint32_t hadamard, unused;
 } RopeGgmlNode;
 
-/** Plans the node with the rotation of ropeReadGgml, which is not read without positions, and whose operation and
+/** Plans the node. `rotation` is ropeReadGgml's. It is not read without positions, and its operation and
  * frequencies.values are never read. A refusal names a member of the node, or of the description that it means. */
 ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, const RopeLimits* limits,
                                  RopePlan* plan);
@@ -1052,7 +1052,7 @@ typedef struct RopeBinding {
 } RopeBinding;
 /** What such an engine has to know. docs/engines.md ("Plain dispatches") has more, and the shader as it is.
  *   - A pipeline's key: shader, constants, and the numbers of the bindings with a range. Its layout has ROPE_PUSH_WORDS
- *     push constants from offset 0, which each dispatch pushes. An index of a binding is its number in set 0.
+ *     push constants from offset 0. Push all of them for each dispatch. bindings[i] is binding i of set 0.
  *   - Constants go on whole, id i as constants[i] (Vulkan ignores ids that a shader lacks), or by ropeSpecialize.
  *   - A slot's own offset is a multiple of the device's alignment, and binding.offset is added to it. No binding ends
  *     beyond plan.bytes of its slot, rounded up to 4 bytes.
@@ -1088,10 +1088,10 @@ ROPE_API RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin
                                         uint32_t* permutation, RopeReason* reason);
 
 /* The CPU carries out a description in two ways at once: the shaders' own bits, and a reference in double that shares
- * no line with the shaders. Arrays stand in the place of the slots, as long as the plan's `bytes`; null: not read, or
- * not wanted. References have the destination's layout. In place a result may be its source. `outside` counts as
- * COUNTER. A run refuses what plans refuse, but for limits, and null frequencies.values if it makes angles. */
-
+ * no line with the shaders. Each member is an array in the place of a slot, and has plan.bytes[slot] bytes. A source
+ * that the description does not read may be null, and so may a result that you do not want. References have the
+ * destination's layout. In place a result may be its source. `outside` counts as COUNTER. A run refuses what plans
+ * refuse, but for limits. It also refuses null frequencies.values if it makes angles. */
 typedef struct RopeHostTable {
     const void* positions;
     double* reference_rows;
