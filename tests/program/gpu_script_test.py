@@ -94,7 +94,7 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     assert (f"stub: bench --rounds 21 --source rows,table,inline --element f32,f16,bf16 --place in-place,out-of-place "
             f"--tokens {lengths}") in report, report
     assert re.search(r"- programs: built before, at \d{4}-\d\d-\d\d \d\d:\d\d UTC; the commit is that of these scripts\n", report), report
-    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 10, report
+    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 11, report
     for wanted in ["--model gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 --tokens 4096", "--batch 8 --tokens 512",
                    "--packed 8 --tokens 4096"]:
         assert f"stub: bench --rounds 21 --source rows,inline --element f32,f16,bf16 --place in-place {wanted}" in report, report
@@ -257,7 +257,7 @@ def gpu_script_leaves_a_report_of_a_device():
     drawn = "no picture was drawn" not in read(os.path.join("out", names[1]))
     assert [os.path.splitext(name)[1] for name in names] == [".json", ".md", ".svg"][:2 + drawn], names
     report = read(os.path.join("out", names[1]))
-    assert "- failed or left out: nothing" in report and report.count("| done |") == 10, report
+    assert "- failed or left out: nothing" in report and report.count("| done |") == 11, report
     assert re.search(r"\n[1-9]\d* tests passed, [1-9]\d* of them on a device; \d+ were skipped, 0 failed, 0 processes ended early\n", report), report
     for words in ["bits equal to the CPU's: yes", "none missed", "out-of-place", "FillBuffer", "unfused", "empty us", "sum"]:
         assert words in report, f"{words} is not in {report}"
