@@ -115,10 +115,11 @@ const char* ropeResultName(RopeResult result) {
 }
 
 const char* ropeSlotName(RopeSlot slot) {
-    static const char* const kNames[] = {"positions",  "frequencies", "rows",      "q",       "k",
-                                         "q_out",      "k_out",       "counter",   "v",       "v_out",
-                                         "parameters", "x",           "x_out",     "factors", "frequencies_out",
-                                         "slot_map",   "q_weights",   "k_weights", "biases"};
+    // Characters and no pointers: a linker that keeps a shared text keeps all sentences beside it.
+    static const char kNames[][16] = {"positions",  "frequencies", "rows",      "q",       "k",
+                                      "q_out",      "k_out",       "counter",   "v",       "v_out",
+                                      "parameters", "x",           "x_out",     "factors", "frequencies_out",
+                                      "slot_map",   "q_weights",   "k_weights", "biases"};
     static_assert(sizeof kNames / sizeof kNames[0] == ROPE_SLOT_COUNT);
     return slot >= 0 && slot < ROPE_SLOT_COUNT ? kNames[slot] : "unknown slot";
 }

@@ -13,7 +13,7 @@ namespace rope {
 
 enum FusedRole : uint32_t { kQ, kK, kV };
 constexpr FusedRole kFusedRoles[] = {kQ, kK, kV};
-constexpr const char* kRoleNames[] = {"q", "k", "v"};
+constexpr char kRoleNames[][2] = {"q", "k", "v"};
 inline RopeFusedTensor* tensorOf(RopeFusedDescription* d, FusedRole role) {
     return role == kQ ? &d->q : role == kK ? &d->k : &d->v;
 }
