@@ -111,7 +111,8 @@ void dropKeys(Source* source) {
     Json* config = &source->config;
     for (const TopKey& row : kTopKeys) {
         // Beside the other key it says the same, or is refused.
-        if (row.of != nullptr && findKey(*config, row.of) == nullptr && !isOneOf(row.name, model.reads))
+        if (!model.own_code && row.of != nullptr && findKey(*config, row.of) == nullptr &&
+            !isOneOf(row.name, model.reads))
             ignore(source, config, row.name, row.means);
     }
     for (const Words* words : {&model.ignores, &model.ignores_without_rule}) {
@@ -121,6 +122,7 @@ void dropKeys(Source* source) {
             ignore(source, config, key, row != nullptr ? row->means : IgnoredKey::rule);
         }
     }
+    if (model.own_code) return;
     const bool nested = findOwnRules(*config).nested; // rules under both keys are the same
     const bool differ = model.layer_types.size() != 0;
     for (const char* key : {"rope_parameters", "rope_scaling"}) {
@@ -296,8 +298,7 @@ void findRules(Source* source) {
         if (model.longrope_alone && findKey(*config, key) != nullptr)
             ignore(source, &(*config)[key], "original_max_position_embeddings", IgnoredKey::length);
     }
-    const bool drops = source->known && !model.own_code;
-    if (drops) dropKeys(source);
+    if (source->known) dropKeys(source);
     const Json names = Json::parse(model.own_names); // they become the names that all others have
     for (const auto& name : names.items()) {
         const Json* own = findKey(*config, name.key().c_str());
@@ -314,7 +315,7 @@ void findRules(Source* source) {
         rules.nested = rules.nested || rule.is_object();
         has_base = has_base || (rule.is_object() && rule.contains("rope_theta"));
     }
-    if (drops && has_base) ignore(source, config, "rope_theta", IgnoredKey::base);
+    if (source->known && !model.own_code && has_base) ignore(source, config, "rope_theta", IgnoredKey::base);
 }
 
 void noteKeys(const Layer& layer, ModelEncoding* encoding) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -36,6 +37,10 @@ const std::vector<Field> kDiffusers = {
 };
 #define ROPE_GGUF ROPE_FIELD
 const std::vector<Field> kGguf = {
+#include "models/records.def"
+};
+#define ROPE_NEEDS(key, other) {#key, #other},
+const std::vector<std::pair<std::string, std::string>> kNeeds = {
 #include "models/records.def"
 };
 #define ROPE_CHOICE(name, ...) {#name, #__VA_ARGS__},
@@ -88,6 +93,10 @@ class Writer {
         for (const auto& item : json_["types"].items()) {
             const Json record = merged(item.key(), fields, {});
             where_ = {"types", item.key()};
+            for (const auto& needs : kNeeds) {
+                if (record.contains(needs.first) && !record.contains(needs.second))
+                    fail("has " + needs.first + ", which means nothing without " + needs.second);
+            }
             if (item.key().size() >= sizeof(rope::Name)) fail("is too long a name for Name in models.hpp");
             std::vector<std::string> row = {quoted(item.key())};
             for (const Field& field : fields) {

@@ -23,6 +23,8 @@ FAULTS = [("text.json", '"llama": {', '"llama": {"hiden_size": 4096, ', "hiden_s
           ("text.json", '"llama": {', '"llama": {"remarks": ["none"], ', "remarks", 'has "none", which is none of the file\'s remarks'),
           ("text.json", '"llama": {', '"llama": {"like": "lama", ', "like", 'is "lama", which is no record of the file'),
           ("text.json", '"llama": {', '"llama": {"like": "solar", ', "like", "which is like this record"),
+          ("text.json", '"bitnet": {', '"bitnet": {"period_key": "every", ', "bitnet", "has period_key, which means nothing without period"),
+          ("text.json", '"bitnet": {', '"bitnet": {"partial": 0.5, ', "bitnet", "has partial, which means nothing without partial_head"),
           ("text.json", '"mixtral": {', '"llama": {', "llama", "is there twice"),
           ("text.json", '"say": "the model\'s own code turns the first head alone"', '"sai": ""', "turns_first_head", "must have a `say`"),
           ("text.json", '"instead": {', '"insted": {', "instead", "is missing"),
