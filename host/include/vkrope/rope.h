@@ -43,9 +43,9 @@
  *   - The library allocates only where a call says so. It never submits, waits, inserts a barrier or throws. It calls
  *     only Vulkan functions of your vkGetDeviceProcAddr.
  *
- * All calls but ropeSetRounding and ropeDestroyContext may run on any threads at once. What a call was given may go as
- * soon as it returns: docs/engines.md ("Threads and frames"; "Beside volk" for hosts of volk). A call with a result
- * refuses a null pointer that its comment does not allow, and a call without a result does nothing then. */
+ * All calls but ropeSetRounding and ropeDestroyContext may run on any threads at once. Arguments of a call may be freed
+ * when it returns: docs/engines.md ("Threads and frames"). Hosts of volk read docs/engines.md ("Beside volk"). If a
+ * pointer is null and its comment does not allow that, a call with a result refuses, and any other does nothing. */
 #ifndef VKROPE_ROPE_H
 #define VKROPE_ROPE_H
 
@@ -80,16 +80,16 @@ extern "C" {
 #endif
 
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
-/** ROPE_ERROR_NOT_PREPARED and all that follow come from recording alone. */
+/** Only recording returns ROPE_ERROR_NOT_PREPARED and the results behind it. */
 typedef enum RopeResult {
     ROPE_SUCCESS = 0,
-    ROPE_ERROR_INVALID = -1,        /**< contradicts itself, the formulas or the limits; recording: a refused plan */
-    ROPE_ERROR_TOO_LARGE = -2,      /**< more than the limits hold where no split helps, or than a device counts */
+    ROPE_ERROR_INVALID = -1,        /**< a value is wrong, by itself or for the limits; or a refused plan is recorded */
+    ROPE_ERROR_TOO_LARGE = -2,      /**< more than the limits allow where no split helps, or than 32 or 64 bits count */
     ROPE_ERROR_NOT_PREPARED = -3,   /**< ropePrepare has not seen this plan */
     ROPE_ERROR_MISSING_BUFFER = -4, /**< the plan uses a slot that has no buffer */
     ROPE_ERROR_MISSING_SETS = -5,   /**< a context without push descriptors needs descriptor sets */
     ROPE_ERROR_OTHER_VERSION = -6,  /**< another version of the library made the plan */
-    ROPE_ERROR_OTHER_LIMITS = -7,   /**< the plan takes more of some limit than the context has */
+    ROPE_ERROR_OTHER_LIMITS = -7,   /**< the plan needs more of a limit than the context has */
     ROPE_ERROR_MISALIGNED = -8,     /**< a buffer's offset is no multiple of the context's alignment */
     ROPE_ERROR_OVERLAP = -9         /**< out of place, a source and its destination begin at one byte of one buffer */
 } RopeResult;
@@ -110,15 +110,15 @@ typedef enum RopeRuleKind {
     ROPE_RULE_DYNAMIC_NTK = 3,      /**< beyond L: base b * (s * length/L - (s - 1))^(d/(d-2)) */
     ROPE_RULE_YARN = 4,             /**< Peng et al. 2023, as Hugging Face reads its configuration */
     ROPE_RULE_LONGROPE = 5,         /**< theta_i / short_factors[i]; where length > L, theta_i / long_factors[i] (su) */
-    ROPE_RULE_LLAMA3 = 6,           /**< by wavelength: unchanged, divided by s, and blended between */
+    ROPE_RULE_LLAMA3 = 6,           /**< short wavelengths keep theta_i, long ones take theta_i / s, others a blend */
     ROPE_RULE_PROPORTIONAL = 7,     /**< theta_i / s for the first rotating_pairs pairs, 0 for the rest */
-    ROPE_RULE_YARN_RAMPED = 8,      /**< MiniMind's early form: beta grows along the pairs; only where length > L */
-    ROPE_RULE_YARN_TEMPERATURE = 9, /**< theta_i / s^(t/(d/2)) and positions times s^-gamma */
+    ROPE_RULE_YARN_RAMPED = 8,      /**< MiniMind's early form: beta grows along the pairs; default up to length L */
+    ROPE_RULE_YARN_TEMPERATURE = 9, /**< theta_i / s^(t/(d/2) + gamma) */
     ROPE_RULE_NTK_MIXED = 10,       /**< theta_i / exp(a (i+1)^e), a = ln s / (d/2)^e: no pair is stretched past s */
     ROPE_RULE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeRuleKind;
 
-/** Members that a rule does not name are not read. Llama 3.1:
+/** A rule reads only the members whose comments name it. Llama 3.1:
  *
  *     rule.kind = ROPE_RULE_LLAMA3, rule.rotary_dim = 128, rule.base = 500000, rule.factor = 8;
  *     rule.original_length = 8192; // low_freq_factor 1 and high_freq_factor 4 are what 0 means
@@ -130,19 +130,19 @@ typedef struct RopeRule {
     uint32_t rotary_dim;
     /** 1 or more and less than 2^64; 10000 in older models, 500000 or 1000000 in newer. */
     double base;
-    /** s, 2^-30 to 2^900 (yarn ramped: 1 or more): all rules but default; longrope: of the scale; proportional 0: 1. */
+    /** All but default: s, 2^-30 to 2^900 (yarn ramped: from 1). longrope: for its scale. proportional: 0 means 1. */
     double factor;
-    /** L, the positions that the model was trained on, 1 to 2^53: dynamic, yarn, longrope, llama3, yarn ramped. */
+    /** dynamic, yarn, longrope, llama3, yarn ramped: L, the length that the model was trained for, 1 to 2^53. */
     double original_length;
-    /** The largest position so far plus 1: dynamic, longrope, yarn ramped; 0: L. */
+    /** dynamic, longrope, yarn ramped: the largest position so far plus 1; 0 means L. */
     double length;
-    /** The scale, 2^-20 to 2^20; 0: yarn: 0.1 ln s + 1; longrope: sqrt(1 + ln s / ln L); 1 where s is 1 or less. */
+    /** The scale, 2^-20 to 2^20. 0 means: yarn 0.1 ln s + 1, longrope sqrt(1 + ln s / ln L); 1 if s is at most 1. */
     double attention_factor;
-    /** yarn, ramped: 0 means 32 (ramped: 4) and 1; yarn: slow is at most fast. */
+    /** yarn: 0 means 32 and 1; slow is at most fast. yarn ramped: 0 means 4 and 1. */
     double beta_fast, beta_slow;
-    /** yarn, attention_factor 0: if neither is 0, the scale is g(mscale) / g(mscale_all_dim), g(m) = 0.1 m ln s + 1. */
+    /** yarn, attention_factor 0: if both are set, the scale is g(mscale) / g(mscale_all_dim), g(m) = 0.1 m ln s + 1. */
     double mscale, mscale_all_dim;
-    /** yarn: 1: the ramp's bounds are not rounded to whole pairs ("truncate": false). */
+    /** yarn: if 1, the ramp's bounds are not rounded to whole pairs ("truncate": false in configurations). */
     uint32_t keep_bounds;
     /** proportional: 1 to rotary_dim / 2. */
     uint32_t rotating_pairs;
@@ -166,18 +166,18 @@ ROPE_API const char* ropeRuleName(RopeRuleKind kind);
 /** The frequencies that plans and shaders take, from a rule or your own: `{values, pairs, scale}`. The doubles count as
  * exact. A negative frequency rotates the other way; 0 leaves a pair where it is. */
 typedef struct RopeFrequencies {
-    /** Radians per position, below 2^28 turns each, `count` for each set. A plan takes null, or checks the array. */
+    /** Radians per position, each below 2^28 turns; `count` for each set. A plan accepts null, and checks an array. */
     const double* values;
     uint32_t count;
-    /** Factor on cos and sin (YaRN, LongRoPE), of all sets: 2^-20 to 2^20, either sign; 0 means 1. */
+    /** Factor on cos and sin of all sets (YaRN, LongRoPE): 2^-20 to 2^20, either sign; 0 means 1. */
     double scale;
     /** The axis of each pair, 0 to ROPE_MAX_AXES - 1; null: all 0. */
     const uint8_t* axes;
-    /** 0 or 1: one. Else each token names the set that it takes, see RopePositions. */
+    /** 0 means 1. If there are several sets, each token names its set in POSITIONS (RopePositions). */
     uint32_t sets;
 } RopeFrequencies;
 
-/** At most ROPE_MAX_AXIS_PAIRS pairs rotate by positions of several axes (M-RoPE's t, h and w, or rows and columns). */
+/** If positions have several axes (M-RoPE's t, h and w; rows and columns), at most ROPE_MAX_AXIS_PAIRS pairs rotate. */
 #define ROPE_MAX_AXES 4u
 #define ROPE_MAX_AXIS_PAIRS 256u
 typedef enum RopeAxesOrder {
@@ -185,7 +185,7 @@ typedef enum RopeAxesOrder {
     ROPE_AXES_INTERLEAVED = 1, /**< pair i has axis a = i % n where i / n < sections[a], else axis 0: Qwen3-VL */
     ROPE_AXES_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeAxesOrder;
-/** Writes the axis of each pair. `sections` has how many pairs each axis has. */
+/** Writes the axis of each pair. sections[a] is the number of pairs of axis a. */
 ROPE_API RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t section_count, uint32_t pairs,
                                 uint8_t* axes, RopeReason* reason);
 typedef enum RopeAngle {
@@ -196,7 +196,7 @@ typedef enum RopeAngle {
 
 ROPE_API size_t ropeFrequencyBytes(uint32_t count); /**< 16 bytes a pair */
 /** Writes what FREQUENCIES holds: ropeFrequencyBytes(pairs of all sets) bytes, the same for every plan of a layer type.
- * Words of the other angle make NaN of cos and sin. docs/encodings.md ("The words of frequencies") has the rest. */
+ * With words of the other angle cos and sin are NaN. docs/encodings.md ("The words of frequencies") has the rest. */
 ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                          RopeReason* reason);
 /** Divides words of frequencies by float32 factors, one for each pair (LongRoPE's, Llama 3's in ggml), also in place.
@@ -214,21 +214,21 @@ typedef struct RopeLimits {
     uint64_t storage_range;
     /** Bytes that a binding's offset must be a multiple of, a power of two up to 65536; 0: 16. */
     uint32_t storage_alignment;
-    /** Work groups in x and y, 1 or more of each; in z there are 65535 at least. */
+    /** Work groups in x and y, 1 or more of each. In z the library counts on 65535, the least of Vulkan. */
     uint32_t group_count[2];
     /** group_size: invocations of one group; 0: 1. enabled: ROPE_ENABLED_ bits. */
     uint32_t group_size, enabled;
-    /** Storage buffers of a stage; 0: 4. Bytes of a uniform binding, and of a group's shared memory; 0: 16384 each. */
+    /** Storage buffers of a stage; 0: 4. Bytes of a uniform binding; 0: 16384. Shared bytes of a group; 0: 16384. */
     uint32_t storage_buffers, uniform_range, shared_bytes;
-    /** How many threads keep the device busy; 0: 16384, a GPU's. The number decides how work is cut into groups, and
-     * so, near the limit of groups, what is refused. */
+    /** How many threads keep the device busy; 0: 16384, a GPU's. The number decides how work is cut into groups. So it
+     * decides what is refused near the limit of groups. */
     uint32_t threads;
     /** Bytes that a uniform binding's offset must be a multiple of, a power of two; 0: 256. */
     uint32_t uniform_alignment;
 } RopeLimits;
 
-/** What is enabled beyond Vulkan 1.1. None is needed, but for 16-bit scores at odd places, and blocks that begin in the
- * middle of a word (STORAGE_16). PIPELINE_ROBUSTNESS takes away a driver's checks of bounds: no dispatch needs them. */
+/** What you enabled beyond Vulkan 1.1. Only STORAGE_16 is ever needed: for 16-bit scores at odd places, and for blocks
+ * that begin inside a word. PIPELINE_ROBUSTNESS leaves out a driver's checks of bounds, which no dispatch needs. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u     /**< VK_KHR_push_descriptor, or the feature of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u           /**< the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_DEBUG_UTILS 8u          /**< VK_EXT_debug_utils of the instance: names and labels */
@@ -241,7 +241,7 @@ ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties,
 #define ROPE_API_VERSION VK_API_VERSION_1_1
 #define ROPE_MAX_EXTENSIONS 4u
 /** Writes the names of `available` that are worth enabling, up to ROPE_MAX_EXTENSIONS, and returns how many there are.
- * Extensions of the device and of the instance are taken alike, those of features are not named. */
+ * `available` is the device's list or the instance's. The call names no extension whose feature must be enabled. */
 ROPE_API uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count,
                                        const char** names);
 /** Returns the ROPE_ENABLED_ bits of the extensions that you enabled, by their names. Add the bits of features. */
@@ -253,7 +253,7 @@ ROPE_API const char* ropeExtensionName(uint32_t enabled_bit);
 /** Elements of tensors, rows and caches. 16-bit results are rounded to nearest even (docs/accuracy.md, "16-bit
  * elements"). Formats from I8 on are for caches alone; docs/formats.md has their formulas. */
 typedef enum RopeElement {
-    ROPE_ELEMENT_DEFAULT = 0, /**< in, and of rows: float32; out: the same as in */
+    ROPE_ELEMENT_DEFAULT = 0, /**< of inputs and rows: float32; of outputs: the input's element */
     ROPE_ELEMENT_F32 = 1,
     ROPE_ELEMENT_F16 = 2,
     ROPE_ELEMENT_BF16 = 3,
@@ -269,17 +269,17 @@ typedef enum RopeElement {
     ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopeElement;
 ROPE_API uint32_t ropeElementBytes(RopeElement element); /**< 4, 2 or 1, and 0 of blocks */
-/** Converts as the shaders do, in place too if both kinds have one size; float8 with a scale of 1; no I8, no blocks. */
+/** Converts as the shaders do, float8 by a scale of 1, but no I8 and no blocks; in place if both have one size. */
 ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
                                   size_t count);
 
-/** Where each token's position comes from. Sums wrap as int32 does. */
+/** Where each token's position comes from. A start plus an index wraps as int32 does. */
 typedef enum RopePositionKind {
     ROPE_POSITIONS_PER_TOKEN = 0,          /**< one per token and axis, from buffer POSITIONS */
     ROPE_POSITIONS_START_PER_SEQUENCE = 1, /**< one per sequence and axis, plus the token's index in its sequence */
     ROPE_POSITIONS_COUNTED = 2,            /**< first plus the token's index, on every axis; no buffer */
-    ROPE_POSITIONS_PACKED = 3,             /**< the index in its sequence, of sequences + 1 cumulative lengths from 0 */
-    ROPE_POSITIONS_PACKED_STARTS = 4, /**< as PACKED, plus a start for each sequence, in the row behind the lengths */
+    ROPE_POSITIONS_PACKED = 3,             /**< the index in its sequence, by cumulative lengths in POSITIONS */
+    ROPE_POSITIONS_PACKED_STARTS = 4,      /**< as PACKED, plus a start for each sequence from POSITIONS */
     ROPE_POSITION_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopePositionKind;
 /** Positions in 2^-32ths, as the angles take them: Q32.32. */
@@ -289,7 +289,7 @@ typedef enum RopePositionKind {
 typedef enum RopePositionElement {
     ROPE_POSITION_INT32 = 0,
     ROPE_POSITION_INT64 = 1,   /**< PyTorch's own; a value that int32 does not hold is no position */
-    ROPE_POSITION_FLOAT32 = 2, /**< whole or not, cut to 2^-32ths; magnitudes from 2^31 on and NaN are none */
+    ROPE_POSITION_FLOAT32 = 2, /**< whole or not, cut to 2^-32ths; magnitudes from 2^31 on and NaN are no positions */
     ROPE_POSITION_FIXED64 = 3, /**< Q32.32 in an int64: exact */
     ROPE_POSITION_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopePositionElement;
@@ -297,12 +297,13 @@ ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /**< 4 or 8 */
 /** Returns a RopeRule's `length` of the `count` entries: the largest position plus 1, or 0 without a position. */
 ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement element, uint64_t count);
 
-/** POSITIONS holds a row of positions for each axis that the frequencies name: [axes][batch][tokens], or [axes][batch]
- * of starts, unless strides say otherwise. Zeros mean that. A decoder's one step: `{ROPE_POSITIONS_COUNTED, step}`.
+/** POSITIONS holds a row for each axis that the frequencies name: [axes][batch][tokens] positions, or [axes][batch]
+ * starts. Strides of 0 mean this layout. One step of a decoder reads no buffer: `{ROPE_POSITIONS_COUNTED, step}`.
  *
- * Packed sequences follow each other in one batch, and have one row of lengths and one of any starts for every axis. A
- * token behind the last one does not rotate. Several sets of frequencies take one more row, with the set of each token,
- * start or sequence (int32 beside float32). A token whose set does not exist does not rotate and is counted. */
+ * Packed sequences follow each other in one batch. POSITIONS holds a row of sequences + 1 cumulative lengths, the first
+ * 0, and then the row of starts; all axes share them. A token behind the last sequence does not rotate. Several sets of
+ * frequencies need a last row: the set of each token, start or sequence, as int32 if positions are float32. A token
+ * whose set does not exist does not rotate and is counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
     /** COUNTED: token 0's position. */
@@ -313,39 +314,39 @@ typedef struct RopePositions {
      * token_stride: from one token to the next; 0: 1. axis_stride: from one axis to the next; 0: packed. */
     uint64_t offset, batch_stride, token_stride, axis_stride;
     RopePositionElement element;
-    /** PACKED kinds: how many; batch is 1. */
+    /** PACKED kinds: the number of sequences; batch is 1. */
     uint32_t sequences;
 } RopePositions;
 
 /** Rows of cos and sin. Zeros mean the native row: `pairs` float32 cosines, then `pairs` sines. ropeSetRows fills in
- * the other formats in use, and any strides are read. Cosines and sines of two arrays lie in one buffer. */
+ * the other formats in use, and any other strides work too. One buffer holds both arrays of cosines and sines. */
 typedef struct RopeRows {
-    /** Elements before row 0's first cosine, and from row to row (0: 2 * pairs). */
+    /** offset: elements before row 0's first cosine. row_stride: from row to row; 0: 2 * pairs. */
     uint64_t offset, row_stride;
     /** From a pair to the next; 0: 1. */
     uint32_t pair_stride;
     /** From a cosine to its sine, either way; 0: pairs. */
     int64_t sin_offset;
-    /** ropePlanTable writes a second copy of each value this many elements on; 0: no copy. Rotations ignore it. */
+    /** From a value to the second copy that ropePlanTable writes; 0: no copy. Rotations ignore it. */
     uint32_t copy_offset;
-    /** A table is written in float32 only. */
+    /** F32 (0 too), F16 or BF16. ropePlanTable writes float32 only. */
     RopeElement element;
-    /** ROPE_SOURCE_TABLE: the position of row 0, and rows of each set; sets follow each other. */
+    /** ROPE_SOURCE_TABLE: the position of row 0, and the number of rows of a set. Sets follow each other. */
     int32_t first_position;
     uint32_t count;
 } RopeRows;
 typedef enum RopeRowsFormat {
     ROPE_ROWS_SPLIT = 0,       /**< [row][pairs cosines, pairs sines]: the native one, vLLM's */
-    ROPE_ROWS_DUPLICATED = 1,  /**< cos[row][2 * pairs], then sin so; pair j at j and j + pairs: Hugging Face */
+    ROPE_ROWS_DUPLICATED = 1,  /**< arrays cos, sin[row][2 * pairs], pair j at j and j + pairs: Hugging Face */
     ROPE_ROWS_INTERLEAVED = 2, /**< [row][cos, sin of each pair] */
     ROPE_ROWS_COMPLEX = 3,     /**< cos + i sin: the same bytes */
-    ROPE_ROWS_TWO_ARRAYS = 4,  /**< cos[row][pairs], then sin[row][pairs]: ONNX */
+    ROPE_ROWS_TWO_ARRAYS = 4,  /**< arrays cos, sin[row][pairs]: ONNX */
     ROPE_ROWS_FORMAT_MAX_ENUM = 0x7FFFFFFF
 } RopeRowsFormat;
-/** Sets strides, offsets and `count` of `rows`. Of two arrays row_count tells where the second begins. */
+/** Sets strides, offsets and `count` of `rows`. If sines have an array of their own, row_count says where it begins. */
 ROPE_API void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows);
 typedef enum RopePairing {
-    ROPE_PAIRING_DEFAULT = 0,     /**< in: half; out: the same as in */
+    ROPE_PAIRING_DEFAULT = 0,     /**< pairing: half; pairing_out: the same as pairing */
     ROPE_PAIRING_HALF = 1,        /**< elements (i, i + rotary_dim/2): GPT-NeoX, Hugging Face Llama, ggml's NEOX */
     ROPE_PAIRING_INTERLEAVED = 2, /**< elements (2i, 2i + 1): GPT-J, the original Llama, ggml's NORMAL */
     ROPE_PAIRING_MAX_ENUM = 0x7FFFFFFF
@@ -361,7 +362,7 @@ typedef enum RopeOperation {
 typedef enum RopeSource {
     ROPE_SOURCE_INLINE = 0, /**< computed in the kernel from FREQUENCIES */
     ROPE_SOURCE_TABLE = 1,  /**< row (position - first_position) of ROWS; a token outside the table does not rotate */
-    ROPE_SOURCE_ROWS = 2,   /**< row (batch * tokens + token) of ROWS; of POSITIONS only packed lengths can be read */
+    ROPE_SOURCE_ROWS = 2,   /**< row batch * tokens + token of ROWS; of POSITIONS it reads at most packed lengths */
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
@@ -371,25 +372,25 @@ typedef struct RopeRotation {
     /** INLINE reads every member but values. TABLE and ROWS read scale (the one that the rows hold), sets and axes, and
      * count if axes is not null. */
     RopeFrequencies frequencies;
-    /** Where the rotary part starts, and its elements, even (0: head_dim - rotary_begin). The rest passes through. */
+    /** Where the rotary part starts; how many elements it has, even (0: to the head's end). The rest passes through. */
     uint32_t rotary_begin, rotary_dim;
-    /** HALF: elements of a chunk, inside which pairs lie; 0: rotary_dim. Gemma 4's vision: rotary_dim / axes. */
+    /** HALF: pairs lie inside chunks of this many elements; 0: rotary_dim. Gemma 4's vision: rotary_dim / axes. */
     uint32_t chunk_dim;
     /** pairing_out: another than `pairing` only out of place. */
     RopePairing pairing, pairing_out;
-    /** Tokens at each sequence's begin (class tokens) and end that do not rotate; they have positions and rows too. */
+    /** How many tokens at each sequence's begin and end do not rotate (class tokens). They have positions and rows. */
     uint32_t skip_first, skip_last;
     RopeOperation operation;
     RopeSource source;
     /** INLINE: the angle that FREQUENCIES is written for. With the other angle, what rotates becomes NaN. */
     RopeAngle angle;
-    /** Table and rows. */
+    /** Read by TABLE and ROWS. */
     RopeRows rows;
 } RopeRotation;
 
 /** Where a tensor's heads lie. All strides 0: packed, [batch, token, head, element]; otherwise a stride may be 0 only
  * where its count is 1. 16-bit elements move in twos: offsets, strides, rotary_begin and the distance of a pair's
- * elements are even. Float32, or weights permuted by ropePairPermutation, serve an odd number of pairs. */
+ * elements must be even. For an odd number of pairs take float32, or weights that ropePairPermutation permuted. */
 typedef struct RopeLayout {
     uint64_t offset, batch_stride, token_stride, head_stride;
 } RopeLayout;
@@ -401,7 +402,7 @@ typedef struct RopeTensor {
 
 /** How the work is cut into threads; 0: the library chooses. No bit depends on it. docs/bench.md: "Tuning". */
 typedef struct RopeTuning {
-    /** Most threads of a group; heads of a thread, at most ROPE_MAX_TUNED_HEADS; most pairs of a lane, 4 or 8. */
+    /** Most threads of a group. Heads of a thread, up to ROPE_MAX_TUNED_HEADS. Most pairs of a lane, 4 or 8. */
     uint32_t group_size, heads, pairs;
 } RopeTuning;
 #define ROPE_MAX_ROTATED_HEADS 8u
@@ -412,18 +413,18 @@ typedef struct RopeTuning {
  *     d.tokens = tokens, d.head_dim = 128, d.q.heads = 32, d.k.heads = 8, d.rotation.frequencies = f;
  *
  * Reads POSITIONS (unless counted, or by rows), FREQUENCIES (inline) or ROWS, and Q, K. Writes Q, K, or out of place
- * Q_OUT, K_OUT, and COUNTER with count_outside, if a token can be without a position. */
+ * Q_OUT, K_OUT. Writes COUNTER too if count_outside is 1 and a token may lack a position. */
 typedef struct RopeRotateDescription {
     /** Sequences (0: 1), tokens of each, and elements of a head. */
     uint32_t batch, tokens, head_dim;
-    /** Of Q and K as they are read (0: float32), and written (0: the same; another only out of place). */
+    /** Q and K as they are read; 0: float32. As they are written; 0: `element`, and another only out of place. */
     RopeElement element, element_out;
     RopeRotation rotation;
     RopePositions positions;
     RopeTensor q, k;
     /** 0: in place. 1: to Q_OUT and K_OUT, which must not overlap the sources. */
     uint32_t out_of_place;
-    /** 1: COUNTER, which you clear, counts tokens that should rotate and have no position, or one outside the table. */
+    /** 1: COUNTER, which you clear, counts tokens that cannot rotate: without a position, or outside the table. */
     uint32_t count_outside;
     RopeTuning tuning;
 } RopeRotateDescription;
@@ -434,7 +435,7 @@ typedef enum RopeSlot {
     ROPE_SLOT_POSITIONS = 0,
     ROPE_SLOT_FREQUENCIES = 1, /**< from ropeWriteFrequencies or ropePlanFactors, for the angle of the plan */
     ROPE_SLOT_ROWS = 2,
-    ROPE_SLOT_Q = 3, /**< with relative vectors of values the attention's weights */
+    ROPE_SLOT_Q = 3, /**< relative vectors of values: the attention's weights */
     ROPE_SLOT_K = 4,
     ROPE_SLOT_Q_OUT = 5,
     ROPE_SLOT_K_OUT = 6,
@@ -444,9 +445,9 @@ typedef enum RopeSlot {
     ROPE_SLOT_PARAMETERS = 10, /**< a uniform buffer */
     ROPE_SLOT_X = 11,          /**< what the other encodings add to: embeddings, scores, an attention's output */
     ROPE_SLOT_X_OUT = 12,
-    ROPE_SLOT_FACTORS = 13,         /**< float32, what frequencies are divided by */
+    ROPE_SLOT_FACTORS = 13,         /**< float32 factors that divide frequencies */
     ROPE_SLOT_FREQUENCIES_OUT = 14, /**< the quotients: FREQUENCIES of the plans that follow */
-    ROPE_SLOT_SLOT_MAP = 15,        /**< slots or page table */
+    ROPE_SLOT_SLOT_MAP = 15,        /**< cache slots of tokens, or a page table */
     ROPE_SLOT_Q_WEIGHTS = 16,       /**< of Q's norm */
     ROPE_SLOT_K_WEIGHTS = 17,       /**< of K's norm */
     ROPE_SLOT_BIASES = 18,          /**< of the projection */
@@ -454,12 +455,12 @@ typedef enum RopeSlot {
 } RopeSlot;
 ROPE_API const char* ropeSlotName(RopeSlot slot); /**< "positions" and so on; never null */
 
-#define ROPE_BINDING_COUNT 13u   /**< of set 0: storage buffers, but for ROPE_BINDING_UNIFORM */
-#define ROPE_BINDING_UNIFORM 12u /**< a dispatch binds a few of them */
+#define ROPE_BINDING_COUNT 13u   /**< bindings of set 0; a dispatch binds some of them */
+#define ROPE_BINDING_UNIFORM 12u /**< the uniform buffer; all others are storage buffers */
 #define ROPE_CONSTANT_COUNT 146u /**< specialization constants, ids 0 to 145, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u      /**< push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
-#define ROPE_PLAN_BYTES 6336u /**< of a plan that only the library reads */
+#define ROPE_PLAN_BYTES 6336u /**< bytes of a plan that only the library reads */
 
 /** SPIR-V 1.3 for Vulkan 1.1, entry point "main". `needs` has the ROPE_ENABLED_ bits that the device must have. */
 typedef struct RopeShader {
@@ -471,9 +472,9 @@ typedef struct RopeShader {
 /** One shader over one tensor, or over several. */
 typedef struct RopePass {
     const RopeShader* shader;
-    /** Bit i: the pass binds binding i. Dispatches are several where a tensor spans more than one may hold. */
+    /** bindings: bit i is set if the pass binds binding i. dispatches: several if one cannot take the whole tensor. */
     uint32_t bindings, dispatches;
-    /** Threads of a group. Passes with one hash (of shader, constants and bindings) take one pipeline. */
+    /** Threads of a group. Passes with an equal hash (of shader, constants and bindings) share a pipeline. */
     uint32_t group_size, pipeline_hash;
 } RopePass;
 
@@ -484,7 +485,7 @@ typedef struct RopePlan {
     uint32_t version;
     uint32_t pass_count;
     RopePass passes[ROPE_MAX_PASSES];
-    /** The limits that the plan takes: a context that has less refuses it. `enabled` has what its shaders need. */
+    /** The limits that the plan needs: a context with less refuses it. `enabled` has what its shaders need. */
     RopeLimits limits;
     /** What each slot's buffer must offer from its offset on; 0: not used. */
     uint64_t bytes[ROPE_SLOT_COUNT];
@@ -494,18 +495,18 @@ typedef struct RopePlan {
     uint8_t internal[ROPE_PLAN_BYTES];
 } RopePlan;
 
-/** Fills in *plan, or refuses with a result and plan->reason, as every plan function. Null `limits` are the least. */
+/** Fills in *plan, or refuses with plan->reason, as every plan function does. Null `limits` mean ropeMinimumLimits. */
 ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
 #define ROPE_MAX_RANGE_PLANS 8u
-/** Writes plans for ropePrepare, and their number, that together take every pipeline of the description with `least` to
- * `most` tokens. It refuses, in plans[0], if a plan of `least` or `most` tokens is refused, or more plans are needed.
- * docs/engines.md ("How many pipelines") says how many a model takes. */
+/** Writes plans for ropePrepare, and their number. Together they need every pipeline that the description takes with
+ * `least` to `most` tokens. The call refuses, in plans[0], if a plan of `least` or `most` tokens is refused, or if more
+ * plans are needed. docs/engines.md ("How many pipelines") says how many pipelines a model takes. */
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                         uint32_t* plan_count);
 /** Returns 1 if both plans are the same in every byte, 0 if not, and 0 if either is null. */
 ROPE_API int ropePlansEqual(const RopePlan* a, const RopePlan* b);
-/** Prints the plan in a few lines, at most `size` bytes, and returns how many the whole takes, as snprintf does. */
+/** Prints the plan in a few lines, at most `size` bytes, and returns how many bytes all takes, as snprintf does. */
 ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
 
 /* ---- Recording: a context on your device, and your command buffers ----------------------------------------------- */
@@ -513,14 +514,14 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
 typedef struct RopeContextInfo {
     VkDevice device;
     PFN_vkGetDeviceProcAddr get_device_proc_addr;
-    /** Optional. If ropePrepare runs on several threads, it was made without EXTERNALLY_SYNCHRONIZED_BIT. */
+    /** Optional. Make it without EXTERNALLY_SYNCHRONIZED_BIT if ropePrepare runs on several threads. */
     VkPipelineCache pipeline_cache;
     /** Optional; for the context itself and its Vulkan objects. */
     const VkAllocationCallbacks* allocator;
     RopeLimits limits;
 } RopeContextInfo;
 typedef struct RopeContext RopeContext;
-/** Allocates the context, and makes nothing of Vulkan's. On failure *context is null: VK_ERROR_OUT_OF_HOST_MEMORY, or
+/** Allocates the context, and creates no Vulkan object. On failure *context is null: VK_ERROR_OUT_OF_HOST_MEMORY, or
  * VK_ERROR_INITIALIZATION_FAILED where a pointer is null, plans refuse the limits, or the device lacks a function. */
 ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context);
 /** No command buffer that uses the context's pipelines may be pending. Null is allowed. */
@@ -528,26 +529,26 @@ ROPE_API void ropeDestroyContext(RopeContext* context);
 
 /** Makes the pipelines that are not there yet, each with its layouts. It allocates and compiles, 50 to 90 ms each on an
  * H100: call it at start-up or on a worker thread. The first plan that recording would refuse ends the call, with a
- * reason: VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the context has, VK_ERROR_INITIALIZATION_FAILED where
- * it was refused or is of another version. Other results are Vulkan's, or VK_ERROR_OUT_OF_HOST_MEMORY. */
+ * reason: VK_ERROR_FEATURE_NOT_PRESENT if the plan needs more than the context has, VK_ERROR_INITIALIZATION_FAILED if
+ * the plan was refused or is of another version. Other results are Vulkan's, or VK_ERROR_OUT_OF_HOST_MEMORY. */
 ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason);
 
-/** With VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, PARAMETERS with UNIFORM_BUFFER_BIT. The offset is a multiple of the
- * device's min...BufferOffsetAlignment; finer ones go into a layout's offset. */
+/** Its usage has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, in PARAMETERS UNIFORM_BUFFER_BIT. Its offset is a multiple of the
+ * device's min...BufferOffsetAlignment; a finer offset goes into a layout's offset, in elements. */
 typedef struct RopeBuffer {
     VkBuffer buffer;
     VkDeviceSize offset;
 } RopeBuffer;
-/** `sets`, of ropeAllocateSets, only where the device has no push descriptors. */
+/** `sets` are those of ropeAllocateSets; with push descriptors they are not read. */
 typedef struct RopeBuffers {
     RopeBuffer slots[ROPE_SLOT_COUNT];
     const VkDescriptorSet* sets;
 } RopeBuffers;
 
 /** Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
- * Plan, buffers and offsets are checked first, in some nanoseconds. Sizes of buffers and other overlaps are yours.
+ * Plan, buffers and offsets are checked first, in some nanoseconds. The sizes of buffers and other overlaps are not.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
- *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT. Make earlier accesses to the buffers that it writes available to
+ *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT. Make earlier accesses to the buffers that it writes visible to
  *           VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
  *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT, also a table to the rotation that
  *           reads it. Work that writes what the plan read, as the next step's positions, waits for that stage.
@@ -555,31 +556,31 @@ typedef struct RopeBuffers {
 ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                                    const RopeBuffers* buffers);
 
-/** Does the same with the groups of ropeGroups in a buffer (INDIRECT_BUFFER_BIT): a VkDispatchIndirectCommand for each
- * dispatch, from `offset` on, a multiple of 4. docs/engines.md ("One recording for every step") has the rules.
+/** Does the same, with groups from a buffer (INDIRECT_BUFFER_BIT): a VkDispatchIndirectCommand for each dispatch, as of
+ * ropeGroups, from `offset` on, a multiple of 4. docs/engines.md ("One recording for every step") has the rules.
  *   Before also: make the counts visible to VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, VK_ACCESS_INDIRECT_COMMAND_READ_BIT.
  *   After also: work that writes the counts waits for VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT. */
 ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const RopeContext* context,
                                            const RopePlan* plan, const RopeBuffers* buffers, VkBuffer groups,
                                            VkDeviceSize offset);
-/** Writes the groups that a dispatch takes for the first `tokens` tokens of each sequence; 0 if it has none of them. */
+/** Writes the groups of a dispatch for the first `tokens` tokens of each sequence; 0 if it has none of these tokens. */
 ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
-/** Without push descriptors (else VK_ERROR_FEATURE_NOT_PRESENT): allocates ropeDispatchCount(plan) sets from your pool,
- * behind ropePrepare, outside the frame, and points them at the buffers. A set takes at most ROPE_BINDING_COUNT - 1
- * storage buffers and a uniform buffer. VK_ERROR_INITIALIZATION_FAILED: recording would refuse. See rope::KeptSets. */
+/** Allocates ropeDispatchCount(plan) sets from your pool, and points them at the buffers. Call it after ropePrepare,
+ * outside a frame. A set has at most ROPE_BINDING_COUNT - 1 storage buffers and a uniform buffer. It refuses a context
+ * with push descriptors (VK_ERROR_FEATURE_NOT_PRESENT) and what recording refuses (VK_ERROR_INITIALIZATION_FAILED). */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 /** Points `buffers->sets` at other buffers. A set serves every dispatch, of any plan, that binds the same bindings. No
- * command buffer in which they are bound may be pending. ROPE_ERROR_INVALID: with push descriptors. */
+ * command buffer in which they are bound may be pending. ROPE_ERROR_INVALID: the context has push descriptors. */
 ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
 
 /* ---- Tables, factors and the self-test --------------------------------------------------------------------------- */
-/** Makes rows of cos and sin: `tokens` rows by position, from positions.first on, or row batch * tokens + token for
- * each entry of POSITIONS, once a step for every layer. Reads POSITIONS (unless counted), FREQUENCIES; writes ROWS.
+/** Makes rows of cos and sin. COUNTED positions make a table for ROPE_SOURCE_TABLE, `tokens` rows from positions.first
+ * on. Other kinds make row batch * tokens + token for each token, for ROPE_SOURCE_ROWS, once a step for every layer.
+ * Reads POSITIONS (unless counted) and FREQUENCIES. Writes ROWS.
  *
- *     d.frequencies = f, d.tokens = 4096, d.positions.kind = ROPE_POSITIONS_COUNTED; // a table of positions 0 to 4095
- */
+ *     d.frequencies = f, d.tokens = 4096, d.positions.kind = ROPE_POSITIONS_COUNTED; // positions 0 to 4095 */
 typedef struct RopeTableDescription {
     RopeFrequencies frequencies;
     RopeAngle angle;
@@ -590,10 +591,10 @@ typedef struct RopeTableDescription {
 } RopeTableDescription;
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 
-/** Divides frequencies by factors that lie on the device, as ropeDivideFrequencies does; every set by the same factors.
- * Reads FREQUENCIES, FACTORS; writes FREQUENCIES_OUT elsewhere: FREQUENCIES of the plans behind the next barrier. */
+/** Divides every set of frequencies by the same factors, which lie on the device, as ropeDivideFrequencies does. Reads
+ * FREQUENCIES and FACTORS. Writes FREQUENCIES_OUT, other memory: bind it as FREQUENCIES of plans behind a barrier. */
 typedef struct RopeFactorsDescription {
-    /** Pairs, 1 to ROPE_MAX_PAIRS; and sets, 0 or 1: one. */
+    /** Pairs, 1 to ROPE_MAX_PAIRS. Sets; 0: 1. */
     uint32_t count, sets;
     RopeAngle angle;
     /** Elements of FACTORS before the first. */
@@ -617,7 +618,7 @@ ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS
 /** Returns ROPE_ENABLED_NATIVE_HALVES if the device converts float16 as the library does, else 0. Add it to
  * limits.enabled before you plan for this device and driver: plans may be faster, with the same bits. */
 ROPE_API uint32_t ropeEnabledBySelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
-/** Set and return ropeReadSelfTest's finding, which a context only keeps. */
+/** Store and return what ropeReadSelfTest found. A context does nothing else with it. */
 ROPE_API void ropeSetRounding(RopeContext* context, RopeRounding rounding);
 ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
 
@@ -631,7 +632,7 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *
  * Q and K rotate, and V does not. The pass gives the bits of separate passes with float32 between them. K and V go to
  * the cache if cache.kind is set. All other tensors are written in place, or with out_of_place to their _OUT buffers.
- * In place a tensor keeps its element and its layout, and what no step changes is not read.
+ * In place a tensor keeps its element and its layout, and elements that no step changes are not read.
  *
  * Bind these buffers. plan.bytes is 0 for each buffer that the plan does not use.
  *
@@ -640,14 +641,14 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *     POSITIONS              positions; the counts of tokens (tokens_counted); the map with cache.map_in_positions
  *     SLOT_MAP               a slot for each token (SLOTS), or a row of pages for each sequence (PAGE_TABLE)
  *     FREQUENCIES, ROWS      where cos and sin come from, by rotation.source; neither if no tensor rotates
- *     Q_WEIGHTS, K_WEIGHTS   weights of norms that have no array
+ *     Q_WEIGHTS, K_WEIGHTS   weights of norms whose `weights` is null
  *     BIASES                 biases of the projection
  *     PARAMETERS             a uniform buffer, which ropeWriteParameters fills from the description's arrays
  *     COUNTER                one uint32, which you clear (count_outside)
  *
- * Offsets in POSITIONS and SLOT_MAP count from the RopeBuffer's offset. A destination must not overlap a source out of
- * place, the map, or another destination. Two tokens of a pass must not have one cache slot. docs/caches.md says when a
- * tensor takes a dispatch of its own ("Dispatches"), and which multiples norms and quantized caches need ("Geometry").
+ * Offsets in POSITIONS and SLOT_MAP count from the RopeBuffer's offset. A destination must not overlap the map, another
+ * destination or, out of place, a source. Two tokens of a pass must not have one cache slot. docs/caches.md
+ * ("Dispatches") says when a tensor takes its own dispatch, docs/caches.md ("Geometry") which multiples tensors need.
  *
  * Five passes, each with `RopeFusedDescription d = {0};` before it and `ropePlanFused(&d, &limits, &plan);` behind it.
  * `f` has frequencies, and `b` is a RopeBuffers. Every pass binds POSITIONS and FREQUENCIES too.
@@ -697,8 +698,7 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *     d.cache.kind = ROPE_CACHE_PAGE_TABLE, d.cache.table_pages = 256;
  *     d.cache.slots = 64 * pages, d.cache.page_size = 64;
  *     b.slots[ROPE_SLOT_Q] = q, b.slots[ROPE_SLOT_K] = latent, b.slots[ROPE_SLOT_K_WEIGHTS] = latent_norm;
- *     b.slots[ROPE_SLOT_K_OUT] = pool, b.slots[ROPE_SLOT_SLOT_MAP] = table;
- */
+ *     b.slots[ROPE_SLOT_K_OUT] = pool, b.slots[ROPE_SLOT_SLOT_MAP] = table; */
 
 /** docs/formats.md has the order of operations. */
 typedef enum RopeNormKind {
@@ -713,34 +713,34 @@ typedef enum RopeNormKind {
  *
  *     d.q.norm.kind = ROPE_NORM_RMS, d.q.norm.epsilon = 1e-6f; // float32 weights in buffer Q_WEIGHTS
  *
- * GPUs load weights faster from the buffer than from an array, at best by multiples of four. */
+ * GPUs load weights faster from the buffer than from an array, and fastest if offset and strides are multiples of 4. */
 typedef struct RopeNorm {
     RopeNormKind kind;
     /** Finite, 0 or more. */
     float epsilon;
-    /** 1: after the rotation (HunYuan, Llama 4). 1: all heads of a token together (OLMo 2, MiniMax-M2). */
+    /** after 1: it follows the rotation (HunYuan, Llama 4). all_heads 1: all heads of a token are one (OLMo 2). */
     uint32_t after, all_heads;
-    /** The part of a head, multiples of 4; dim 0: all from `begin` on. */
+    /** The part of a head that is normed, multiples of 4; dim 0: all from `begin` on. */
     uint32_t begin, dim;
     /** 1: the norm has no weights (Llama 4, Gemma's V). */
     uint32_t no_weights;
-    /** Your array, in the order of pairing_out with `after`. Null: in buffer Q_WEIGHTS or K_WEIGHTS (V: refused). */
+    /** Your array; with `after` in pairing_out's order. Null: weights lie in Q_WEIGHTS or K_WEIGHTS (V: refused). */
     const float* weights;
     /** LAYER: your array beside `weights`; null: none. */
     const float* biases;
     /** In the buffer: F32 (0 too), F16 or BF16, widened to float32. */
     RopeElement weights_element;
-    /** In the buffer: elements before the first weight, at most 2^33, and no constant of a pipeline. */
+    /** In the buffer: elements before the first weight, at most 2^33. Another offset takes the same pipeline. */
     uint64_t weights_offset;
-    /** From one head's weights to the next; 0: all heads share (all_heads: `dim`). From one token's weights to the
-     * next; 0: all tokens share. In an array heads are 0 or `dim` apart, and all tokens share. */
+    /** From a head's weights to the next head's; 0: heads share them (all_heads: `dim`). From a token's to the next
+     * token's; 0: tokens share them. With an array the first is 0 or `dim`, and the second is 0. */
     uint64_t weights_head_stride, weights_token_stride;
     /** Added to each weight: 1 for Gemma. */
     float weight_plus;
 } RopeNorm;
 
-/** Queries are multiplied by values[floor((position + offset) / interval)]. A negative index, and a token without a
- * position, take values[0]. An index of `count` or more takes the last value. The position is axis 0's, floored. */
+/** A query is multiplied by values[floor((position + offset) / interval)]. The position is axis 0's, floored. A
+ * negative index, and a token without a position, take values[0]. An index of `count` or more takes the last value. */
 typedef struct RopeQueryScale {
     const float* values;
     /** count 0: no such scale. interval: Llama 4's floor_scale, Ministral 3's original length. offset: Llama 4: 1. */
@@ -754,14 +754,14 @@ ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* value
  * and is counted. docs/caches.md ("Slots") has rings, packed sequences and what is not counted. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
-    ROPE_CACHE_SLOTS = 1,      /**< a slot for each token (ggml's row numbers), by the map [batch][tokens]; -1: none */
-    ROPE_CACHE_POSITIONS = 2,  /**< its position on axis 0, in a cache for each sequence */
-    ROPE_CACHE_RING = 3,       /**< the position modulo slots (sliding windows), in a cache for each sequence */
-    ROPE_CACHE_PAGE_TABLE = 4, /**< in page table[sequence][position / page_size]; the map: [batch][table_pages] */
+    ROPE_CACHE_SLOTS = 1,      /**< the map [batch][tokens] has each token's slot (ggml's row numbers); -1: none */
+    ROPE_CACHE_POSITIONS = 2,  /**< the slot is the position on axis 0; each sequence has a cache */
+    ROPE_CACHE_RING = 3,       /**< the position modulo slots (sliding windows); each sequence has a cache */
+    ROPE_CACHE_PAGE_TABLE = 4, /**< the page is table[sequence][position / page_size]; the map: [batch][table_pages] */
     ROPE_CACHE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheKind;
 typedef enum RopeCacheOrder {
-    ROPE_CACHE_NHD = 0, /**< [page][slot][head][element]; POSITIONS and RING: each sequence has such a cache */
+    ROPE_CACHE_NHD = 0, /**< [page][slot][head][element], in POSITIONS and RING for each sequence */
     ROPE_CACHE_HND = 1, /**< [page][head][slot][element] */
     ROPE_CACHE_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheOrder;
@@ -772,10 +772,10 @@ typedef enum RopeCacheOrder {
 typedef struct RopeCacheLayout {
     uint64_t offset, batch_stride, page_stride, token_stride, head_stride;
 } RopeCacheLayout;
-/** The host gives this scale of a float8 tensor. It lies in PARAMETERS, so layers share a plan. */
+/** A scale of a float8 tensor that the host gives. It lies in PARAMETERS, so layers with other scales share a plan. */
 typedef struct RopeCacheScale {
     const float* values;
-    /** 0: the pass finds and stores one for each slot and head. 1, or the tensor's heads: 2^-100 to 2^100 each. */
+    /** 0: the pass finds a scale for each slot and head, and stores it. 1, or the tensor's heads: 2^-100 to 2^100. */
     uint32_t count;
     /** 0: elements are x / scale. 1: x * scale. */
     uint32_t multiplies;
@@ -789,18 +789,18 @@ typedef struct RopeFusedTensor {
     /** 1: does not rotate, and keeps its order (layers without RoPE). V never rotates. */
     uint32_t no_rotation;
     RopeLayout from;
-    /** In place: not read. A slot of a cache is a token; without a cache there are no pages. */
+    /** Not read in place. token_stride goes from slot to slot of a cache. page_stride is a cache's alone. */
     RopeCacheLayout to;
-    /** What it is written as: in a cache any element, else a float; 0: the description's, in place no other. */
+    /** The element that is written: any in a cache, otherwise a float. 0: the description's, in place no other. */
     RopeElement element;
-    /** 1: the biases [heads][head_dim] of buffer BIASES are added as it is loaded (Qwen2, GPT-NeoX, Phi). */
+    /** 1: the biases [heads][head_dim] of buffer BIASES are added to it (Qwen2, GPT-NeoX, Phi). */
     uint32_t bias;
-    /** Elements before the first bias, a constant of the pipeline: layers share one by their RopeBuffer's offset. */
+    /** Elements before the first bias: a constant of the pipeline. The RopeBuffer's offset can move it without one. */
     uint64_t bias_offset;
     RopeNorm norm;
     /** Elements of a block that Hadamard's matrix multiplies: 16 to 512, a power of two that divides the head; or 0. */
     uint32_t hadamard;
-    /** Of I8, and of float8 without a given scale: where float32 scales lie in the cache's buffer, in float32s. */
+    /** I8, and float8 without a given scale: where scales lie in the cache's buffer. Its numbers count float32s. */
     RopeCacheLayout stored_scales;
     /** K and V in float8. */
     RopeCacheScale given_scale;
@@ -810,19 +810,19 @@ typedef struct RopeFusedTensor {
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
-    /** In all pages together (POSITIONS and RING: of one sequence), at most 2^30; and in one page (0: no pages). */
+    /** Slots of all pages (POSITIONS, RING: of one sequence), at most 2^30. Slots of a page; 0: there are no pages. */
     uint32_t slots, page_size;
-    /** INT32 or INT64, of slots or table. */
+    /** The map's element: INT32 or INT64. */
     RopePositionElement map_element;
     /** 0: the map lies in SLOT_MAP. 1: in POSITIONS, behind or before the positions, which saves a storage buffer. */
     uint32_t map_in_positions;
-    /** Elements before the map, and from sequence to sequence (0: tokens or pages; a fixed one saves pipelines). */
+    /** Elements before the map. From sequence to sequence; 0: tokens, table_pages. A fixed stride saves pipelines. */
     uint64_t map_offset, map_batch_stride;
     /** PAGE_TABLE: pages of one sequence. */
     uint32_t table_pages;
     /** 1: V's cache is in K_OUT too, from v.to.offset on: behind all slots of K. 0: it is in V_OUT. */
     uint32_t one_buffer;
-    /** SHIFT: positions by which cached keys rotate; 0 with SLOTS: each by its position. docs/caches.md: "Shifts". */
+    /** SHIFT: how far cached keys rotate. With SLOTS and 0 each key rotates by its entry of POSITIONS instead. */
     int32_t delta;
 } RopeCache;
 
@@ -830,7 +830,7 @@ typedef struct RopeCache {
 typedef struct RopeFusedDescription {
     /** Sequences (0: 1), and tokens of each. */
     uint32_t batch, tokens;
-    /** Of tensors that do not say their own; 1 or more, also if all do. */
+    /** Of each tensor whose head_dim is 0. It is 1 or more even if no tensor's is 0. */
     uint32_t head_dim;
     /** Of Q, K and V as they are read; 0: float32. */
     RopeElement element;
@@ -850,14 +850,14 @@ typedef struct RopeFusedDescription {
     RopeCache cache;
     /** 1: K and V are read from slot Q; all strides 0: [batch][token][Q heads, then K heads, then V heads]. */
     uint32_t packed_qkv;
-    /** 1: POSITIONS has how many tokens of a sequence are there, from tokens_offset on (docs/caches.md: "Counts"). */
+    /** 1: POSITIONS has each sequence's count of tokens, from tokens_offset on. The rest: docs/caches.md ("Counts"). */
     uint32_t tokens_counted;
-    /** tokens_batch_stride: from one sequence's count to the next one's; 0: all have the same count. */
+    /** tokens_batch_stride: from one sequence's count to the next one's; 0: all sequences have one count. */
     uint64_t tokens_offset, tokens_batch_stride;
 } RopeFusedDescription;
 
 ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan);
-/** Does what ropePlanRotateRange does. Lists in POSITIONS must leave room for the positions of `most` tokens. */
+/** Does what ropePlanRotateRange does. Maps and counts in POSITIONS must leave room for `most` tokens' positions. */
 ROPE_API RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,
                                        const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                        uint32_t* plan_count);
@@ -890,9 +890,9 @@ typedef struct RopeAddDescription {
     RopeSinusoidOrder order;
     /** Sinusoids: 1: sines and cosines change places (diffusers' flip_sin_to_cos). */
     uint32_t cosine_first;
-    /** As embeddings are read (0: float32), and written (0: the same; another only out of place). */
+    /** Embeddings as they are read; 0: float32. As they are written; 0: `element`, and another only out of place. */
     RopeElement element, element_out;
-    /** Of the embedding, sqrt(dim) in some models; 2^-20 to 2^20, 0 means 1. */
+    /** Factor on the embedding, in some models sqrt(dim); 2^-20 to 2^20, 0 means 1. */
     float scale;
     RopeSource source;
     RopeAngle angle;
@@ -920,16 +920,16 @@ typedef enum RopeBiasKind {
  *     d.heads = 8, d.queries = 1, d.keys = step + 1, d.positions = (RopePositions){ROPE_POSITIONS_COUNTED, step};
  *     d.kind = ROPE_BIAS_ALIBI, d.heads = 32, d.queries = d.keys = tokens, d.causal = 1;
  *
- * Reads POSITIONS (unless counted), ROWS, PARAMETERS (T5) and X. Writes X. Odd places in 16 bits take STORAGE_16. */
+ * Reads POSITIONS (unless counted), ROWS, PARAMETERS (T5), X. Writes X. 16-bit X at odd places needs STORAGE_16. */
 typedef struct RopeBiasDescription {
     RopeBiasKind kind;
     /** 1: X is the bias, [heads][queries][keys], and nothing of it is read; batch is then 1. */
     uint32_t write_only;
     /** Batch 0: 1. */
     uint32_t batch, heads, queries, keys;
-    /** T5, ALiBi. */
+    /** T5, ALiBi: 1: keys before and after the query have biases, by the bidirectional formula. */
     uint32_t bidirectional;
-    /** 1: where the key stands after its query, -infinity, whatever the score was. */
+    /** 1: a score whose key stands after its query becomes -infinity, whatever it was. */
     uint32_t causal;
     /** T5: 0 means 32 and 128. */
     uint32_t buckets, max_distance;
@@ -943,13 +943,13 @@ typedef struct RopeBiasDescription {
 } RopeBiasDescription;
 ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan);
 #define ROPE_MAX_BUCKETS 1024u
-/** Returns T5's bucket of a distance (key less query) in exact arithmetic, and 0 of buckets that a bias refuses. */
+/** Returns T5's bucket of a distance (key less query) in exact arithmetic, and 0 if a bias refuses the buckets. */
 ROPE_API uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional);
 /** Writes ALiBi's slopes of 1 to 65536 heads as published, each rounded once, the same on every platform. */
 ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReason* reason);
 /** Writes what PARAMETERS holds for T5, the same for every plan of the same buckets, distance and sides. */
 ROPE_API RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason);
-/** Returns how many vectors of four words these bytes are, for shaders/bias.glsl. */
+/** Returns how many vectors of four words ropeWriteBuckets writes, for shaders/bias.glsl. */
 ROPE_API uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional);
 
 /* ---- Relative vectors -------------------------------------------------------------------------------------------- */
@@ -973,7 +973,7 @@ typedef struct RopeRelativeDescription {
     uint32_t batch, heads, queries, keys, dim;
     /** The least and the most of key - query, Shaw's -k and k. first_key: position of key 0. */
     int32_t least, most, first_key;
-    /** Keys: 1/sqrt(dim) where the scores have it already; 2^-20 to 2^20, 0 means 1. */
+    /** Keys: factor on dot products, 1/sqrt(dim) where the scores have it already; 2^-20 to 2^20, 0 means 1. */
     float scale;
     /** The element of Q (0: float32), and of X (0: the same as Q's). */
     RopeElement element_q, element_x;
@@ -986,7 +986,7 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
                                      RopePlan* plan);
 
 /* ---- ggml -------------------------------------------------------------------------------------------------------- */
-/** The parameters of ggml's rope operator: copy the 64 bytes of op_params here. With head_dim its bytes are a key. */
+/** The parameters of ggml's rope operator: copy the 64 bytes of op_params here. They may be a key, with head_dim. */
 typedef struct RopeGgml {
     /** n_past: not read. n_dims: elements that rotate (VISION: half of them). */
     int32_t n_past, n_dims;
@@ -1026,14 +1026,14 @@ typedef struct RopeGgmlTensor {
     uint32_t type, unused;
 } RopeGgmlTensor;
 /** A ROPE or ROPE_BACK of ggml's graph with the nodes that become one pass with it: docs/engines.md ("ggml and
- * llama.cpp"). Without positions there is no ROPE. No padding: its bytes are a key. */
+ * llama.cpp"). Without positions there is no ROPE. It has no padding: its bytes may be a key of cached plans. */
 typedef struct RopeGgmlNode {
-    /** The first node's source (slot K, of a shift K_OUT), POSITIONS, MUL's weights (K_WEIGHTS), SET_ROWS's row numbers
-     * (SLOT_MAP; of a shift 0, 1, 2, ...), and the last node's result (K_OUT, or K in place; of SET_ROWS all of it). */
+    /** x: the first node's source (slot K; a shift: K_OUT). weights: MUL's (K_WEIGHTS). rows: SET_ROWS's row numbers
+     * (SLOT_MAP; a shift: 0, 1, ...). out: the last node's result (K_OUT, in place K; SET_ROWS: the whole tensor). */
     RopeGgmlTensor x, positions, weights, rows, out;
     /** RMS_NORM's. */
     float epsilon;
-    /** norm: 1: RMS_NORM before the rotation. backward: 1: ROPE_BACK. in_place: 1: out is x, in the same memory. */
+    /** norm 1: RMS_NORM before the rotation. backward 1: ROPE_BACK. in_place 1: out is x, in the same memory. */
     uint32_t norm, backward, in_place;
     /** Elements of a row of the MUL_MAT whose hint says that its matrix is Hadamard's; 0: none. `unused` is 0. */
     uint32_t hadamard, unused;
@@ -1047,13 +1047,13 @@ ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* r
 /* ---- A dispatch as plain data, for engines that own their pipelines and descriptors ------------------------------ */
 typedef struct RopeBinding {
     RopeSlot slot;
-    /** Bytes from the slot's own offset, a multiple of limits.storage_alignment; and bytes (0: nothing is bound). */
+    /** offset: bytes from the slot's own offset, a multiple of limits.storage_alignment. range 0: nothing is bound. */
     uint64_t offset, range;
 } RopeBinding;
-/** What such an engine has to know. docs/engines.md ("Plain dispatches") has more, and the shader as it is.
+/** What such an engine has to know; docs/engines.md ("Plain dispatches") has more.
  *   - A pipeline's key: shader, constants, and the numbers of the bindings with a range. Its layout has ROPE_PUSH_WORDS
  *     push constants from offset 0. Push all of them for each dispatch. bindings[i] is binding i of set 0.
- *   - Constants go on whole, id i as constants[i] (Vulkan ignores ids that a shader lacks), or by ropeSpecialize.
+ *   - Pass all constants, id i as constants[i] (Vulkan ignores ids that a shader lacks), or fold them (ropeSpecialize).
  *   - A slot's own offset is a multiple of the device's alignment, and binding.offset is added to it. No binding ends
  *     beyond plan.bytes of its slot, rounded up to 4 bytes.
  *   - The barriers around a plan are ropeCmdExecute's. COUNTER is cleared before a plan that counts.
@@ -1066,12 +1066,12 @@ typedef struct RopeDispatch {
     uint32_t groups[3];
 } RopeDispatch;
 
-/** A plan's dispatches may run in any order, without barriers between them. From the count on *dispatch is zeroed. A
- * plan that was refused, or of another version, has no dispatch. */
+/** A plan's dispatches may run in any order, without barriers between them. A plan that was refused, or of another
+ * version, has no dispatch. ropeGetDispatch zeroes *dispatch unless `index` is below the count. */
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
-/** Writes the SPIR-V of a dispatch with its constants folded in, for a layout of its own bindings. Returns the bytes.
+/** Writes the SPIR-V of a dispatch with its constants folded in, for a layout of its bindings alone. Returns the bytes.
  * `words` has room for dispatch->shader->bytes; the shader is one of the library's. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
@@ -1083,14 +1083,14 @@ ROPE_API void ropeShaderAngle(int64_t position, const uint32_t frequency[4], dou
 /** Computes the true cos and sin of position * frequency (COMPATIBLE: of the float32 angle), within 2^-51. */
 ROPE_API void ropeReferenceAngle(int64_t position, double frequency, RopeAngle angle, double cos_sin[2]);
 /** Writes head_dim entries that permute weights of the other pairing: element i of the order `to` is element
- * permutation[i] of the old. */
+ * permutation[i] of the old order. */
 ROPE_API RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
                                         uint32_t* permutation, RopeReason* reason);
 
 /* The CPU carries out a description in two ways at once: the shaders' own bits, and a reference in double that shares
- * no line with the shaders. Each member is an array in the place of a slot, and has plan.bytes[slot] bytes. A source
- * that the description does not read may be null, and so may a result that you do not want. References have the
- * destination's layout. In place a result may be its source. `outside` counts as COUNTER. A run refuses what plans
+ * no line with the shaders. Each array stands for the slot of its name, and has plan.bytes[slot] bytes. A source that
+ * the description does not read may be null, and so may a result that you do not want. References have the
+ * destination's layout. In place a result may be its source. `outside` counts as COUNTER does. A run refuses what plans
  * refuse, but for limits. It also refuses null frequencies.values if it makes angles. */
 typedef struct RopeHostTable {
     const void* positions;
@@ -1100,7 +1100,7 @@ typedef struct RopeHostTable {
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 
-/** By rows a reference takes the true angle, if frequencies.values is not null. */
+/** With TABLE or ROWS references take true angles if positions and frequencies.values are given, else the rows. */
 typedef struct RopeHostRotate {
     const void *positions, *rows, *q, *k;
     double *reference_q, *reference_k;
@@ -1110,7 +1110,7 @@ typedef struct RopeHostRotate {
 ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data,
                                       RopeReason* reason);
 
-/** The caches are k_out and v_out (with cache.one_buffer k_out alone); references have their elements before they are
+/** The caches are k_out and v_out (with cache.one_buffer k_out alone). Their references hold elements that are not yet
  * quantized. A shift reads K from k_out too. With packed_qkv K and V are read from q, and K in place goes to k_out. */
 typedef struct RopeHostFused {
     const void *positions, *rows, *q, *k, *v, *slot_map, *q_weights, *k_weights, *biases;
