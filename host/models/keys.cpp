@@ -329,7 +329,8 @@ void noteKeys(const Layer& layer, ModelEncoding* encoding) {
     for (const Remark& remark : layer.model.remarks) {
         const bool here = findKey(*layer.config, remark.key) != nullptr;
         const bool asked = here == (remark.when == Remark::When::present) && findKey(layer.rule, remark.key) == nullptr;
-        if (remark.when == Remark::When::always || (asked && remark.when != Remark::When::equal))
+        const bool stands = remark.when != Remark::When::missing || source.rules.found;
+        if (remark.when == Remark::When::always || (asked && stands && remark.when != Remark::When::equal))
             notes->emplace_back(remark.text);
     }
     for (const IgnoredKey& key : source.ignored) {

@@ -20,9 +20,9 @@ using Counts = std::initializer_list<uint32_t>;
 
 // A sentence about a model whose configuration has a key, or has it not.
 struct Remark {
-    enum class When { always, present, absent, equal };
+    enum class When { always, present, absent, missing, equal };
     const char* key;
-    When when;         // equal: the sentence is a refusal; else it is a note
+    When when;         // missing: absent beside a rule; equal: the sentence is a refusal; else it is a note
     const char* value; // JSON, where it must be equal
     const char* text;
 };

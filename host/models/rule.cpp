@@ -233,6 +233,21 @@ QueryScaling readTuning(const Layer& layer, const ModelEncoding& encoding) {
             readCount(*layer.config, {"floor_scale"}, kMostPositions, 8192), 1, true};
 }
 
+// Rules of other names hold for no layer. A class whose flat rule is the second type's drops all where one is missing.
+void checkNames(const Source& source, const Rules& rules) {
+    const Model& model = *source.model;
+    size_t ruled = 0;
+    std::string names;
+    for (const char* type : model.layer_types) {
+        ruled += rules.values.contains(type) ? 1 : 0;
+        names += (names.empty() ? "" : ", ") + shown(type);
+    }
+    const size_t wanted = model.flat_rule == FlatRule::second ? model.layer_types.size() : 1;
+    if (!rules.nested || model.layer_types.size() == 0 || ruled >= wanted) return;
+    refuse(std::string("the configuration's ") + rules.key + " is nested per layer type, and lacks " +
+           (ruled == 0 ? "those" : "one") + " of the model type " + shown(source.type) + ", which are " + names);
+}
+
 } // namespace
 
 void checkRules(const Source& source) {
@@ -263,6 +278,7 @@ void checkRules(const Source& source) {
         refuse(subject + " is nested per layer type, and beside the types has " + shown(item.key()) +
                "; it belongs into one of them");
     }
+    checkNames(source, rules);
     const bool differ = source.model->layer_types.size() != 0, scales = rules.key == std::string("rope_scaling");
     const bool heeded = !differ || source.model->flat_rule == FlatRule::second || rules.nested ||
                         (scales && source.model->global_head_dim == 0);

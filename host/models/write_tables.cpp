@@ -238,9 +238,11 @@ class Writer {
         const std::string when = json.value("when", refuses ? "equal" : "always");
         size_t known = json.contains(refuses ? "refuse" : "say") ? 1 : 0;
         for (const char* key : {"key", "when", "value"}) known += json.contains(key) ? 1 : 0;
-        if (known != json.size() || (!refuses && when != "always" && when != "present" && when != "absent") ||
-            json.contains("key") != (when != "always") || json.contains("value") != refuses)
-            fail("must have a `say`, and may have a `key` `when` it is present or absent; or a `key`, a `value` and a "
+        const bool has_word = when == "always" || when == "present" || when == "absent" || when == "missing";
+        if (known != json.size() || (!refuses && !has_word) || json.contains("key") != (when != "always") ||
+            json.contains("value") != refuses)
+            fail("must have a `say`, and may have a `key` `when` it is present, absent, or missing beside a rule; or a "
+                 "`key`, a `value` and a "
                  "`refuse`");
         const std::string sentence = text(json.value(refuses ? "refuse" : "say", Json()));
         where_ = asked;

@@ -34,21 +34,34 @@ def outcomes(rotary):
             yield layer, (2 * buffer.numel(), float(f"{buffer.double().abs().sum():.6g}"), float(f"{scale:.6g}"))
 
 
+def runs(config, elements):
+    """Says whether the model turns so many elements. Latent attention splits off a part, and the module's must be as wide."""
+    return not getattr(config, "qk_nope_head_dim", None) or elements == config.qk_rope_head_dim
+
+
 def try_type(data, configuration, rotary):
-    layer_types = sorted(set(getattr(configuration(), "layer_types", None) or []))
+    """A set that this release's class refuses keeps the outcome of an earlier release."""
+    layer_types = data["layers"].get(configuration.model_type) or sorted(set(getattr(configuration(), "layer_types", None) or []))
     found = {}
     for index, keys in enumerate(data["keys"].values()):
         expanded = expand(keys, layer_types)
         try:
-            for layer, outcome in outcomes(rotary(configuration(**expanded))) if expanded is not None else []:
-                found.setdefault(layer, {}).setdefault(outcome, []).append(index)
+            config = configuration(**expanded)
+            for layer, outcome in outcomes(rotary(config)):
+                if runs(config, outcome[0]):
+                    found.setdefault(layer, {})[index] = outcome
         except Exception:  # the class refuses these keys, or cannot run with them, in a way of its own
             continue
     if layer_types:
         data["layers"][configuration.model_type] = layer_types
     for layer, sets in found.items():
-        data["types"][f"{configuration.model_type} {layer}".strip()] = [[list(outcome), indices] for outcome, indices in sets.items()]
-    print(f"{configuration.model_type}: {sum(len(indices) for sets in found.values() for indices in sets.values())} outcomes")
+        name = f"{configuration.model_type} {layer}".strip()
+        earlier = {index: tuple(outcome) for outcome, indices in data["types"].get(name, []) for index in indices}
+        by_outcome = {}
+        for index, outcome in sorted({**earlier, **sets}.items()):
+            by_outcome.setdefault(outcome, []).append(index)
+        data["types"][name] = [[list(outcome), indices] for outcome, indices in by_outcome.items()]
+    print(f"{configuration.model_type}: {sum(map(len, found.values()))} outcomes")
 
 
 def row(name, value):

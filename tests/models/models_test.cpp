@@ -353,7 +353,38 @@ TEST(Config, ScalesAreTheModels) {
     EXPECT_GT(read(deepseek, "compress").rule.factor, 1);
 }
 
+// Rules nested by names that are no layer types of the model's hold for no layer, so they are refused.
+TEST(Config, NestedRulesHaveTheNamesOfTheModelsLayerTypes) {
+    const char* const rows[][3] = {
+        {"deepseek_v4", "compressed_sparse_attention", "lacks those of the model type \"deepseek_v4\""},
+        {"deepseek_v4", "main", "lacks one of the model type \"deepseek_v4\", which are \"main\", \"compress\""},
+        {"gemma3_text", "main", "which are \"full_attention\", \"sliding_attention\""},
+        {"gemma3_text", "sliding_attention", ""},
+        {"qwen3", "main", ""}, // its layers are alike, and the rules are ignored
+    };
+    for (const auto& row : rows) {
+        for (const std::string key : {"rope_parameters", "rope_scaling"}) {
+            const std::string text = std::string(R"({"model_type": ")") + row[0] + R"(", ")" + key + R"(": {")" +
+                                     row[1] + R"(": {"rope_type": "default", "rope_theta": 5}}})";
+            if (row[2][0] == 0) {
+                EXPECT_EQ(read(text).rotary_dim, read(text).head_dim) << text;
+            } else {
+                EXPECT_NE(refusal(text).find("the configuration's " + key + " is nested per layer type"),
+                          std::string::npos);
+                EXPECT_NE(refusal(text).find(row[2]), std::string::npos) << refusal(text);
+            }
+        }
+    }
+}
+
 TEST(Config, SaysWhatItLeavesOut) {
+    // Two releases have other bases, where a configuration leaves one of two keys out.
+    const std::string video = R"({"model_type": "pe_video_encoder")",
+                      rule = R"(, "rope_scaling": {"type": "linear", "factor": 2})";
+    EXPECT_TRUE(read(video + "}").notes.empty());
+    EXPECT_NE(joined(read(video + rule + "}").notes).find("the base is 20000"), std::string::npos);
+    EXPECT_NE(joined(read(video + R"(, "rope_theta": 5})").notes).find("rope_theta is read"), std::string::npos);
+    EXPECT_TRUE(read(video + R"(, "rope_parameters": {"rope_theta": 20000, "rope_type": "default"}})").notes.empty());
     EXPECT_EQ(read(R"({"model_type": "llama", "partial_rotary_factor": 0.5})").notes.size(), 1u);
     EXPECT_TRUE(read(R"({"model_type": "phi", "partial_rotary_factor": 0.5})").notes.empty());
 }
