@@ -41,7 +41,7 @@ uint cache_entry_of(uint h) {
 }
 
 // These hold the largest magnitude or, for unsigned integers, the element that has it, or the greatest element and the
-// least: for each run of a head in blocks, for each lane of another head. A block's share then takes the place of its
+// least: for each run of a head in blocks, for each lane of another head. A block's scale then takes the place of its
 // first four.
 shared uvec4 greatest[!kQuantizes || kGiven ? 1u : kCacheEntries * kCacheFours];
 shared uvec4 least[kMinimum ? kCacheEntries * kCacheFours : 1u];
@@ -67,13 +67,13 @@ uint lesser(uint first, uint second) { return choose(uintBitsToFloat(second) < u
 uint greatest_of(uvec4 words) { return greater(greater(words.x, words.y), greater(words.z, words.w)); }
 uint least_of(uvec4 words) { return lesser(lesser(words.x, words.y), lesser(words.z, words.w)); }
 
-struct Share {
+struct QuantScale {
     uint scale; // float32 bits; a zero keeps its sign
     float inverse;
     uint minimum;
 };
 
-Share share_of(uint h, uint block) {
+QuantScale quant_scale_of(uint h, uint block) {
     uint value = choose(kMinimum, 0xFF7FFFFFu, 0u);
     uint minimum = choose(kMinimum, 0x7F7FFFFFu, 0u);
     for (uint i = 0u; i < kBlockFours; ++i) {
@@ -91,7 +91,7 @@ Share share_of(uint h, uint block) {
         // The largest magnitude over 7 * 2^6 or 7 * 2^13, which float8's largest number is; at least 1e-6.
         const uint down = (kBits == 3u ? 6u : 13u) << 23;
         value = max(share_bits(value, 7u), 0x358637BDu + down) - down;
-        return Share(value, uintBitsToFloat(reciprocal_bits(value)), 0u);
+        return QuantScale(value, uintBitsToFloat(reciprocal_bits(value)), 0u);
     }
     const uint divisor = kSigned || kCodes ? 127u : kMinimum ? kMostInteger : 1u << (kBits - 1u);
     uint scale = share_bits(value & 0x7FFFFFFFu, divisor);
@@ -100,7 +100,7 @@ Share share_of(uint h, uint block) {
     if (kCodes) is_normal = (value & 0x7FFFFFFFu) >= 0x26901D7Du; // 1e-15
     if (kCodes && !is_normal) sign = 0u;
     uint inverse = choose(is_normal, reciprocal_bits(scale) | sign, 0u);
-    return Share(choose(is_normal, scale, 0u) | sign, uintBitsToFloat(inverse), minimum);
+    return QuantScale(choose(is_normal, scale, 0u) | sign, uintBitsToFloat(inverse), minimum);
 }
 
 // In a block the scale comes first, then the minimum, the fifth bits and the other bits.
@@ -118,56 +118,56 @@ void keep_header(uint h, uint block, uint number, uint bits) {
     if (!kSigned) parts[at + 1u] = 0u;
 }
 
-// A head has two lanes or more for a block. If each found both of its blocks' shares, these would be most of its work.
+// A head has two lanes or more for a block. If each found the scales of both its blocks, these would be most of its work.
 // Surplus threads repeat the head's last lane, which has no block.
-uint share_at(uint h, uint block) { return cache_entry_of(h) * kCacheFours + block * kBlockFours; }
-void keep_block_shares(uint lane) {
+uint quant_scale_at(uint h, uint block) { return cache_entry_of(h) * kCacheFours + block * kBlockFours; }
+void keep_block_scales(uint lane) {
     if (lane >= kHeadBlocks) return;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        Share share = share_of(h, lane);
-        uvec4 halves = narrow_f16(uvec4(share.scale, share.minimum, 0u, 0u));
+        QuantScale quant = quant_scale_of(h, lane);
+        uvec4 halves = narrow_f16(uvec4(quant.scale, quant.minimum, 0u, 0u));
         keep_header(h, lane, 0u, halves.x);
         if (kMinimum) keep_header(h, lane, 1u, halves.y);
         for (uint i = 0u; kBits == 5u && i < 2u; ++i) keep_header(h, lane, kFifthBits + i, 0u);
-        greatest[share_at(h, lane)] = uvec4(floatBitsToUint(share.inverse), share.minimum, share.scale, 0u);
+        greatest[quant_scale_at(h, lane)] = uvec4(floatBitsToUint(quant.inverse), quant.minimum, quant.scale, 0u);
     }
 }
-Share kept_share(uint h, uint block) {
-    uvec4 kept = greatest[share_at(h, block)];
-    return Share(0u, uintBitsToFloat(kept.x), kept.y);
+QuantScale kept_quant_scale(uint h, uint block) {
+    uvec4 kept = greatest[quant_scale_at(h, block)];
+    return QuantScale(0u, uintBitsToFloat(kept.x), kept.y);
 }
 
-Share given_share(WorkItem item, uint head) {
+QuantScale given_quant_scale(WorkItem item, uint head) {
     uint given = given_scale_of(item.tensor);
     uint at = (given & ROPE_SCALE_AT) + choose((given & ROPE_SCALE_OF_HEADS) != 0u, head, 0u);
     uint scale = floatBitsToUint(parameter(at));
-    return Share(scale, uintBitsToFloat(reciprocal_bits(scale)), 0u);
+    return QuantScale(scale, uintBitsToFloat(reciprocal_bits(scale)), 0u);
 }
 // A quotient by a power of two is an exact product, unless one of the two is below 2^-126. Between 2^-63 and 2^63 no power
 // makes a float8 so small, nor a float8 of what is so small.
-uvec4 scaled(Share share, bool multiplies, uvec4 words) {
-    precise vec4 x = uintBitsToFloat(words) * (multiplies ? uintBitsToFloat(share.scale) : share.inverse);
-    bool is_power = (share.scale & 0x7FFFFFu) == 0u && share.scale - 0x20000000u < 0x3F000001u;
+uvec4 scaled(QuantScale quant, bool multiplies, uvec4 words) {
+    precise vec4 x = uintBitsToFloat(words) * (multiplies ? uintBitsToFloat(quant.scale) : quant.inverse);
+    bool is_power = (quant.scale & 0x7FFFFFu) == 0u && quant.scale - 0x20000000u < 0x3F000001u;
     if (multiplies || is_power) return floatBitsToUint(x);
-    uint inverse = floatBitsToUint(share.inverse);
-    return uvec4(quotient_bits(words.x, share.scale, inverse), quotient_bits(words.y, share.scale, inverse),
-                 quotient_bits(words.z, share.scale, inverse), quotient_bits(words.w, share.scale, inverse));
+    uint inverse = floatBitsToUint(quant.inverse);
+    return uvec4(quotient_bits(words.x, quant.scale, inverse), quotient_bits(words.y, quant.scale, inverse),
+                 quotient_bits(words.z, quant.scale, inverse), quotient_bits(words.w, quant.scale, inverse));
 }
-uvec4 scaled_as_given(WorkItem item, Share share, uvec4 words) {
-    return scaled(share, (given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) != 0u, words);
+uvec4 scaled_as_given(WorkItem item, QuantScale quant, uvec4 words) {
+    return scaled(quant, (given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) != 0u, words);
 }
 // Returns elements as they were before their scale.
 uvec4 unscaled_as_given(WorkItem item, uint head, uvec4 words) {
-    return scaled(given_share(item, head), (given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) == 0u, words);
+    return scaled(given_quant_scale(item, head), (given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) == 0u, words);
 }
 
 // ---- Numbers as they are stored
 
 uint four_bytes(uvec4 bytes) { return bytes.x | bytes.y << 8 | bytes.z << 16 | bytes.w << 24; }
 
-uint four_float8(Share share, uvec4 words) {
+uint four_float8(QuantScale quant, uvec4 words) {
     if (kGiven) return four_bytes(narrow_f8(words, kBits)); // scaled before
-    precise vec4 x = uintBitsToFloat(words) * share.inverse;
+    precise vec4 x = uintBitsToFloat(words) * quant.inverse;
     return four_bytes(narrow_f8(floatBitsToUint(x), kBits));
 }
 
@@ -182,13 +182,13 @@ uint four_codes(vec4 x) {
 }
 
 // Returns four integers, a byte each. Signed ones are rounded to the nearest, halves away from zero.
-uint four_integers(Share share, uvec4 words) {
+uint four_integers(QuantScale quant, uvec4 words) {
     vec4 given = uintBitsToFloat(words);
     if (kMinimum) {
-        precise vec4 above = given - uintBitsToFloat(share.minimum);
+        precise vec4 above = given - uintBitsToFloat(quant.minimum);
         given = above;
     }
-    precise vec4 x = given * share.inverse;
+    precise vec4 x = given * quant.inverse;
     if (kCodes) return four_codes(x);
     uvec4 bytes;
     if (kSigned) {
@@ -246,18 +246,18 @@ void keep_integers(uint h, uint place, uint bytes) {
 }
 
 // Stores a quad of a format without blocks, and the head's scale with the first.
-void put_numbers(WorkItem item, uint h, Share share, uint place, uvec4 words) {
-    uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
+void put_numbers(WorkItem item, uint h, QuantScale quant, uint place, uvec4 words) {
+    uint bytes = kFloat8 ? four_float8(quant, words) : four_integers(quant, words);
     put_integers(item, to_begin(item.tensor) + words_before(head_place(item, h)) + place, bytes);
-    if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * item.scale_head, share.scale);
+    if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * item.scale_head, quant.scale);
 }
 
-void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
+void finish_quad(WorkItem item, uint h, QuantScale quant, uint place, uvec4 words) {
     if (kInBlocks) {
-        keep_integers(h, place, four_integers(share, words));
+        keep_integers(h, place, four_integers(quant, words));
         if (kCodes) elements[cache_entry_of(h) * kCacheQuads + place] = words;
     } else if (item.is_there && has_head(item, h)) {
-        put_numbers(item, h, share, place, words);
+        put_numbers(item, h, quant, place, words);
     }
 }
 
@@ -279,7 +279,7 @@ void fit_blocks(uint lane) {
             products = products + weight * x;
             squares = squares + weight * q;
         }
-        uvec4 kept = greatest[share_at(h, lane)];
+        uvec4 kept = greatest[quant_scale_at(h, lane)];
         uint y = floatBitsToUint(squares), x = floatBitsToUint(products);
         bool fits = y >= 0x800000u && (x & 0x7FFFFFFFu) >= 0x800000u && kept.z << 1 != 0u;
         uint inverse = reciprocal_bits(choose(fits && y < 0x7E800000u, y, 0x3F800000u)); // x is infinite beyond
@@ -313,25 +313,25 @@ void store_blocks(WorkItem item) {
 
 // Stores heads of floats that neither turn nor change, before others are widened. If the end had a branch for them,
 // compilers would keep each element as it was before the turn beside what becomes of it, in twice the registers.
-void copy_heads(inout WorkItem item, Way way) {
-    if (kRelays || !way.as_is) return;
+void copy_heads(inout WorkItem item, HeadPath path) {
+    if (kRelays || !path.as_is) return;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (is_in_place(item.tensor) || !item.is_there || !has_head(item, h)) continue;
         Head head = loaded[h];
         if (kFloatsIn) head = Head(held[h].x);
         Head words = head;
         for (uint quad = 0u; kChunkIn != kChunkOut && quad < kQuads; ++quad) {
-            Quad pairs = read_quad(head, quad, way.interleaved_in, true);
-            if (way.interleaved_in) deinterleave(pairs);
-            if (way.interleaved_out) interleave(pairs);
-            write_quad(words, quad, way.interleaved_out, true, float_element_of(item.tensor), pairs);
+            Quad pairs = read_quad(head, quad, path.interleaved_in, true);
+            if (path.interleaved_in) deinterleave(pairs);
+            if (path.interleaved_out) interleave(pairs);
+            write_quad(words, quad, path.interleaved_out, true, float_element_of(item.tensor), pairs);
         }
-        put_head(item, way, h, words);
+        put_head(item, path, h, words);
     }
     item.is_there = false;
 }
 
-void find_extremes(WorkItem item, Way way) {
+void find_extremes(WorkItem item, HeadPath path) {
     const uint last = kQuads - 1u; // of a run's quads
     uint h = 0u;
     do {
@@ -339,14 +339,14 @@ void find_extremes(WorkItem item, Way way) {
         uint i = 0u;
         do {
             uvec4 words[2] = uvec4[](held[h * kQuads].x[i], held[h * kQuads + last].x[i]);
-            if (kQuads == 2u && way.interleaved_out) words = held[h * kQuads + i * last].x;
+            if (kQuads == 2u && path.interleaved_out) words = held[h * kQuads + i * last].x;
             if (kMinimum) fewest[i] = lesser(least_of(words[0]), least_of(words[last]));
             for (uint quad = 0u; kSigned && quad < kQuads; ++quad) words[quad] &= 0x7FFFFFFFu;
             most[i] = greater(greatest_of(words[0]), greatest_of(words[last]));
         } while (++i < 2u);
         uint first = cache_entry_of(h) * kCacheFours;
         for (i = 0u; kInBlocks && i < 2u; ++i) {
-            uint run = way.lane.to.place[i] / (kByWords ? 4u : 1u);
+            uint run = path.lane.to.place[i] / (kByWords ? 4u : 1u);
             greatest[first + run / 4u][run % 4u] = most[i];
             if (kMinimum) least[first + run / 4u][run % 4u] = fewest[i];
         }
@@ -356,29 +356,29 @@ void find_extremes(WorkItem item, Way way) {
 
 void scale_heads(WorkItem item) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        Share share = given_share(item, head_number(item, h));
+        QuantScale quant = given_quant_scale(item, head_number(item, h));
         for (uint quad = h * kQuads; quad < (h + 1u) * kQuads; ++quad) {
-            for (uint i = 0u; i < 2u; ++i) held[quad].x[i] = scaled_as_given(item, share, held[quad].x[i]);
+            for (uint i = 0u; i < 2u; ++i) held[quad].x[i] = scaled_as_given(item, quant, held[quad].x[i]);
         }
     }
 }
 
-void finish_heads(WorkItem item, Way way) {
+void finish_heads(WorkItem item, HeadPath path) {
     if (kGiven) scale_heads(item);
     // The hints are for NVIDIA's compiler, which left `for` loops here as they were, with the heads in memory.
     uint h = 0u;
     [[unroll]] do {
-        Share share = Share(0u, 0.0, 0u);
-        if (!kGiven && !kInBlocks) share = share_of(h, 0u);
+        QuantScale quant = QuantScale(0u, 0.0, 0u);
+        if (!kGiven && !kInBlocks) quant = quant_scale_of(h, 0u);
         uint part = 0u;
         [[unroll]] do {
             uint quad = part % kQuads;
             uint i = part / kQuads;
-            uint place = places_out(way, quad)[i];
+            uint place = places_out(path, quad)[i];
             const bool run_each = ROPE_IS_INTERLEAVED(kChunkOut) && kQuads == 2u; // else a run's quads lie in one block
-            if (kInBlocks && (run_each || quad == 0u)) share = kept_share(h, place / kBlockQuads);
-            if (!kRelays || way.lane.to.count[i] != 0u)
-                finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
+            if (kInBlocks && (run_each || quad == 0u)) quant = kept_quant_scale(h, place / kBlockQuads);
+            if (!kRelays || path.lane.to.count[i] != 0u)
+                finish_quad(item, h, quant, place, held[h * kQuads + quad].x[i]);
         } while (++part < 2u * kQuads);
     } while (++h < kHeadsPerThread);
 }
@@ -386,18 +386,18 @@ void finish_heads(WorkItem item, Way way) {
 // Floats beside quantized heads stay floats. Their threads only reach the barriers. In a shift, lanes overwrite words that
 // their neighbours read. All these reads are over at the first barrier, and no compiler may load such a word again behind
 // it.
-void store_quantized(WorkItem item, Way way) {
+void store_quantized(WorkItem item, HeadPath path) {
     if (kTurnsCache) groupMemoryBarrier();
     if (!kGiven) {
-        if (is_quantized(item.tensor)) find_extremes(item, way);
+        if (is_quantized(item.tensor)) find_extremes(item, path);
         barrier();
     }
     if (kInBlocks) {
-        if (is_quantized(item.tensor)) keep_block_shares(item.lane);
+        if (is_quantized(item.tensor)) keep_block_scales(item.lane);
         barrier();
     }
-    if (is_quantized(item.tensor)) finish_heads(item, way);
-    else store_heads(item, way);
+    if (is_quantized(item.tensor)) finish_heads(item, path);
+    else store_heads(item, path);
     if (kInBlocks) {
         barrier();
         if (kCodes && is_quantized(item.tensor)) fit_blocks(item.lane);

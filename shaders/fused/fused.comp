@@ -28,31 +28,31 @@ Token rotated_token(Token token) {
     return token;
 }
 
-Way way_of(WorkItem item, Lane lane) {
-    Way way;
-    way.lane = lane;
-    way.interleaved_in = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
-    way.interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
-    way.as_is = float_element_of(item.tensor) == kElementIn && !lane.turned && kClip == 0u;
-    way.as_is = way.as_is && !is_quantized(item.tensor);
-    way.as_is = way.as_is && !is_normed(item.tensor);
-    way.as_is = way.as_is && !is_biased(item.tensor);
-    way.as_is = way.as_is && !is_scaled(item.tensor) && !is_transformed(item.tensor);
-    return way;
+HeadPath path_of(WorkItem item, Lane lane) {
+    HeadPath path;
+    path.lane = lane;
+    path.interleaved_in = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
+    path.interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
+    path.as_is = float_element_of(item.tensor) == kElementIn && !lane.turned && kClip == 0u;
+    path.as_is = path.as_is && !is_quantized(item.tensor);
+    path.as_is = path.as_is && !is_normed(item.tensor);
+    path.as_is = path.as_is && !is_biased(item.tensor);
+    path.as_is = path.as_is && !is_scaled(item.tensor) && !is_transformed(item.tensor);
+    return path;
 }
 
 const bool kStagesBefore = kStagesAtLoad || kNormsFirst; // before the turn
 
 // Widens heads, adds biases, clips, and keeps the sums of a norm before the turn.
-void take_heads(WorkItem item, Way way) {
+void take_heads(WorkItem item, HeadPath path) {
     if (kFloatsIn && !kStagesBefore) return;
     uint h = 0u;
     do {
         uint quad = 0u;
         do {
             uint at = h * kQuads + quad;
-            if (!kFloatsIn) held[at] = read_quad(loaded[h], quad, way.interleaved_in, way.as_is);
-            uint places[2] = places_in(way, quad);
+            if (!kFloatsIn) held[at] = read_quad(loaded[h], quad, path.interleaved_in, path.as_is);
+            uint places[2] = places_in(path, quad);
             uint i = 0u;
             if (kStagesBefore) do {
                 uvec4 x = held[at].x[i];
@@ -88,21 +88,21 @@ void main() {
     quads.turned = (kRelays ? turns(item.tensor) : lane.paired) && token.turns && known;
     uint row = (gl_WorkGroupID.y * push.plan_tokens + item.token) * kRowToken;
     if (!kInline && lane.turned) load_cos_sin(rotated, row, lane);
-    if (kQuantizes) copy_heads(item, way_of(item, quads));
+    if (kQuantizes) copy_heads(item, path_of(item, quads));
     if (kInline && (kShared ? group_turns() : turns(item.tensor))) make_angles(rotated, lane, frequency);
     if (kShared && !kNormsFirst) barrier(); // or a norm's barrier serves
-    Way way = way_of(item, quads);
-    if (kQuantizes) way.as_is = way.as_is && kRelays; // other copies are stored
-    item.is_there = item.is_there && !(is_in_place(item.tensor) && way.as_is); // it stays as it lies
+    HeadPath path = path_of(item, quads);
+    if (kQuantizes) path.as_is = path.as_is && kRelays; // other copies are stored
+    item.is_there = item.is_there && !(is_in_place(item.tensor) && path.as_is); // it stays as it lies
     if (kTurnsCache && kQuantizes) item.is_there = item.is_there && token.turns && known; // and so does an unturned head
-    take_heads(item, way);
-    if (kTurnsCache) transform_heads(item, quads.from, way.interleaved_in); // back
-    if (kNormsFirst) norm_heads(item, quads.from, way.interleaved_in);
-    if (kRelays) turn_relayed(item, way, way_of(item, lane));
-    else turn_pairs(item, way);
-    if (kNormsLast) norm_heads(item, quads.to, way.interleaved_out);
+    take_heads(item, path);
+    if (kTurnsCache) transform_heads(item, quads.from, path.interleaved_in); // back
+    if (kNormsFirst) norm_heads(item, quads.from, path.interleaved_in);
+    if (kRelays) turn_relayed(item, path, path_of(item, lane));
+    else turn_pairs(item, path);
+    if (kNormsLast) norm_heads(item, quads.to, path.interleaved_out);
     scale_queries(item, token);
-    transform_heads(item, quads.to, way.interleaved_out);
-    if (kQuantizes) store_quantized(item, way);
-    else store_heads(item, way);
+    transform_heads(item, quads.to, path.interleaved_out);
+    if (kQuantizes) store_quantized(item, path);
+    else store_heads(item, path);
 }

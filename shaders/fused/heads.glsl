@@ -10,8 +10,8 @@ Quad held[kHeadsPerThread * kQuads];
 // are held at once.
 Head loaded[kHeadsPerThread];
 
-// A way tells how a thread's heads pass: the places of their quads, and what becomes of them.
-struct Way {
+// A HeadPath says how a thread's heads pass: the places of their quads, and what becomes of them.
+struct HeadPath {
     Lane lane;
     bool interleaved_in;
     bool interleaved_out;
@@ -33,8 +33,8 @@ uint[2] quad_places(Runs runs, uint quad, bool interleaved) {
     if (interleaved && kQuads == 2u) return uint[](runs.place[quad] * 2u, runs.place[quad] * 2u + 1u);
     return uint[](runs.place[0] * kQuads + quad, runs.place[1] * kQuads + quad);
 }
-uint[2] places_in(Way way, uint quad) { return quad_places(way.lane.from, quad, way.interleaved_in); }
-uint[2] places_out(Way way, uint quad) { return quad_places(way.lane.to, quad, way.interleaved_out); }
+uint[2] places_in(HeadPath path, uint quad) { return quad_places(path.lane.from, quad, path.interleaved_in); }
+uint[2] places_out(HeadPath path, uint quad) { return quad_places(path.lane.to, quad, path.interleaved_out); }
 
 void keep_head(uint h, Head words) {
     if (kFloatsIn) held[h] = Quad(words.run);
@@ -53,33 +53,33 @@ void load_heads(WorkItem item, Lane lane) {
     } while (++h < kHeadsPerThread);
 }
 
-void store_runs(WorkItem item, Way way, uint tensor, uint h, Head words) {
+void store_runs(WorkItem item, HeadPath path, uint tensor, uint h, Head words) {
     uint at = item.to + (item.head + h) * item.to_head;
-    store_runs(at, way.lane, tensor, words, float_element_of(item.tensor) == uint(ROPE_F32));
+    store_runs(at, path.lane, tensor, words, float_element_of(item.tensor) == uint(ROPE_F32));
 }
 
-void put_head(WorkItem item, Way way, uint h, Head words) {
-    if (!kVQuantized && is_written_to(item.tensor, kThird)) store_runs(item, way, kThird, h, words);
-    else if (kSomeFloats && is_written_to(item.tensor, kSecond)) store_runs(item, way, kSecond, h, words);
-    else store_runs(item, way, kFirst, h, words);
+void put_head(WorkItem item, HeadPath path, uint h, Head words) {
+    if (!kVQuantized && is_written_to(item.tensor, kThird)) store_runs(item, path, kThird, h, words);
+    else if (kSomeFloats && is_written_to(item.tensor, kSecond)) store_runs(item, path, kSecond, h, words);
+    else store_runs(item, path, kFirst, h, words);
 }
 
 // A return within a loop would keep compilers from unrolling it, and the heads would lie in memory.
-void store_head(WorkItem item, Way way, uint h) {
+void store_head(WorkItem item, HeadPath path, uint h) {
     if (!has_head(item, h)) return;
     Head words;
     uint quad = 0u;
     do {
-        write_quad(words, quad, way.interleaved_out, way.as_is, float_element_of(item.tensor), held[h * kQuads + quad]);
+        write_quad(words, quad, path.interleaved_out, path.as_is, float_element_of(item.tensor), held[h * kQuads + quad]);
     } while (++quad < kQuads);
-    put_head(item, way, h, words);
+    put_head(item, path, h, words);
 }
 
-void store_heads(WorkItem item, Way way) {
+void store_heads(WorkItem item, HeadPath path) {
     if (!item.is_there) return;
     uint h = 0u;
     do {
-        store_head(item, way, h);
+        store_head(item, path, h);
     } while (++h < kHeadsPerThread);
 }
 

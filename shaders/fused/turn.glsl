@@ -11,22 +11,22 @@ const bool kRelays = kRelayed != 0u;
 shared uint relayed[kRelays ? kEntries * kRelayed : 4u];
 
 // Angles that were made are read for one quad at a time, which turns all heads: those of two would take more registers.
-void turn_pairs(WorkItem item, Way way) {
-    if (kFloatsIn && !way.lane.paired && !kNormsLast) return;
+void turn_pairs(WorkItem item, HeadPath path) {
+    if (kFloatsIn && !path.lane.paired && !kNormsLast) return;
     uint quad = 0u;
     do {
         CosSin angle = CosSin(vec4(1.0), vec4(0.0));
-        if (way.lane.turned && kInline) angle = made_cos_sin(way.lane, quad);
-        else if (way.lane.turned) angle = cos_sin[quad];
+        if (path.lane.turned && kInline) angle = made_cos_sin(path.lane, quad);
+        else if (path.lane.turned) angle = cos_sin[quad];
         uint h = 0u;
         do {
             Quad pairs = held[h * kQuads + quad];
-            if (way.interleaved_in) deinterleave(pairs);
-            if (way.lane.turned) turn_pair(pairs.x[0], pairs.x[1], angle.cosine, angle.sine, kScaleGrid);
-            if (way.interleaved_out) interleave(pairs);
+            if (path.interleaved_in) deinterleave(pairs);
+            if (path.lane.turned) turn_pair(pairs.x[0], pairs.x[1], angle.cosine, angle.sine, kScaleGrid);
+            if (path.interleaved_out) interleave(pairs);
             held[h * kQuads + quad] = pairs;
             for (uint i = 0u; kNormsLast && !kRelays && i < 2u; ++i)
-                keep_sums(item, h, places_out(way, quad)[i], pairs.x[i]);
+                keep_sums(item, h, places_out(path, quad)[i], pairs.x[i]);
         } while (++h < kHeadsPerThread);
     } while (++quad < kQuads);
 }
@@ -66,7 +66,7 @@ Quad load_relay(uint h, Runs runs) {
 }
 
 // Turns the pairs of lanes that hold quads, and gives them back.
-void turn_relayed(WorkItem item, Way quads, Way pairs) {
+void turn_relayed(WorkItem item, HeadPath quads, HeadPath pairs) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) store_relay(h, quads.lane.from, held[h]);
     barrier();
     if (pairs.lane.paired) {

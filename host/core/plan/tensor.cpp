@@ -160,7 +160,7 @@ uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& varia
     return (elements + 2 * step - 1) / (2 * step);
 }
 
-void setWindow(const RopeRotateDescription& d, RopePush* push, PlanPass* pass) {
+void setTokenRange(const RopeRotateDescription& d, RopePush* push, PlanPass* pass) {
     if (d.rotation.skip_first == 0 && d.rotation.skip_last == 0) return;
     pass->joinable = 0;
     push->window_begin = d.rotation.skip_first;
@@ -187,7 +187,7 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, PlanPass*
     selectRotationPositions(d, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
     if (d.rotation.source == ROPE_SOURCE_ROWS) pass->joinable = 1;
-    setWindow(d, push, pass);
+    setTokenRange(d, push, pass);
 }
 
 PlanPass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner) {

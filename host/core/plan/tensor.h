@@ -59,7 +59,7 @@ uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& varia
 PassAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
 PassAccess cosSinAccess(const RopeRotateDescription& d);
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
-void setWindow(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
+void setTokenRange(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
 // Sets the words and constants that tell where tokens stand, and which of them rotate.
 void setTokenPositions(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
 // Sets the constants that all passes over tensors have.

@@ -83,7 +83,7 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
     const RopeFusedDescription& filled = fused.filled;
     const PositionBuffer found = findPositions(fused, needs, t.d, cached);
     setPositions(found.positions, found.frequencies, tokens, pass);
-    setWindow(t.d, tokens, pass);
+    setTokenRange(t.d, tokens, pass);
     pass->access[ROPE_BINDING_POSITIONS] = {};
     if (readsPositions(found.positions)) {
         tokens->position_offset = lowWord(found.positions.offset);

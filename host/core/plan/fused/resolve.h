@@ -94,7 +94,7 @@ constexpr uint32_t kMaxVectorHead = 1024; // elements of a head that is normed, 
 
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.delta != 0; }
 // The positions that a pass reads. A rotation reads every axis, and the set. Slots and the scale of queries read axis
-// 0. Other passes read only the lengths of packed sequences: for a window, because a token outside every sequence has
+// 0. Other passes read only the lengths of packed sequences: to skip tokens, because a token outside every sequence has
 // no slot, or because another tensor reads them.
 struct PositionNeeds {
     bool axes, set, first_axis, lengths;
