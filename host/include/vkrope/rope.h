@@ -234,7 +234,7 @@ typedef struct RopeLimits {
 #define ROPE_ENABLED_DEBUG_UTILS 8u          /**< VK_EXT_debug_utils of the instance: names and labels */
 #define ROPE_ENABLED_NATIVE_HALVES 16u       /**< no feature: the self-test finds it (ropeEnabledBySelfTest) */
 #define ROPE_ENABLED_PIPELINE_ROBUSTNESS 32u /**< the feature pipelineRobustness: the extension's, or of Vulkan 1.4 */
-/** The least that Vulkan 1.1 promises. Every plan function takes null for it. */
+/** Writes the least limits that Vulkan 1.1 promises. Null `limits` of a plan function mean these. */
 ROPE_API void ropeMinimumLimits(RopeLimits* limits);
 /** Copies the device's limits. It does not read apiVersion: refuse a device of Vulkan 1.0 yourself. */
 ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits);
@@ -294,7 +294,7 @@ typedef enum RopePositionElement {
     ROPE_POSITION_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopePositionElement;
 ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /**< 4 or 8 */
-/** Returns a RopeRule's `length` of the `count` entries: the largest position plus 1, or 0 without a position. */
+/** Returns a RopeRule's `length` for `count` entries: the largest position plus 1, or 0 without a position. */
 ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement element, uint64_t count);
 
 /** POSITIONS holds a row for each axis that the frequencies name: [axes][batch][tokens] positions, or [axes][batch]
@@ -319,7 +319,7 @@ typedef struct RopePositions {
 } RopePositions;
 
 /** Rows of cos and sin. Zeros mean the native row: `pairs` float32 cosines, then `pairs` sines. ropeSetRows fills in
- * the other formats in use, and any other strides work too. One buffer holds both arrays of cosines and sines. */
+ * the other formats in use, and any other strides work too. Separate arrays of cosines and sines lie in one buffer. */
 typedef struct RopeRows {
     /** offset: elements before row 0's first cosine. row_stride: from row to row; 0: 2 * pairs. */
     uint64_t offset, row_stride;
@@ -448,9 +448,9 @@ typedef enum RopeSlot {
     ROPE_SLOT_FACTORS = 13,         /**< float32 factors that divide frequencies */
     ROPE_SLOT_FREQUENCIES_OUT = 14, /**< the quotients: FREQUENCIES of the plans that follow */
     ROPE_SLOT_SLOT_MAP = 15,        /**< cache slots of tokens, or a page table */
-    ROPE_SLOT_Q_WEIGHTS = 16,       /**< of Q's norm */
-    ROPE_SLOT_K_WEIGHTS = 17,       /**< of K's norm */
-    ROPE_SLOT_BIASES = 18,          /**< of the projection */
+    ROPE_SLOT_Q_WEIGHTS = 16,       /**< weights of Q's norm */
+    ROPE_SLOT_K_WEIGHTS = 17,       /**< weights of K's norm */
+    ROPE_SLOT_BIASES = 18,          /**< biases of the projection */
     ROPE_SLOT_COUNT = 19
 } RopeSlot;
 ROPE_API const char* ropeSlotName(RopeSlot slot); /**< "positions" and so on; never null */
@@ -566,9 +566,9 @@ ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const
 /** Writes the groups of a dispatch for the first `tokens` tokens of each sequence; 0 if it has none of these tokens. */
 ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
-/** Allocates ropeDispatchCount(plan) sets from your pool, and points them at the buffers. Call it after ropePrepare,
- * outside a frame. A set has at most ROPE_BINDING_COUNT - 1 storage buffers and a uniform buffer. It refuses a context
- * with push descriptors (VK_ERROR_FEATURE_NOT_PRESENT) and what recording refuses (VK_ERROR_INITIALIZATION_FAILED). */
+/** Allocates ropeDispatchCount(plan) sets from your pool, and points them at the buffers: behind ropePrepare, outside a
+ * frame. A set has at most ROPE_BINDING_COUNT - 1 storage buffers and a uniform buffer. The call refuses a context with
+ * push descriptors (VK_ERROR_FEATURE_NOT_PRESENT), and what recording refuses (VK_ERROR_INITIALIZATION_FAILED). */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 /** Points `buffers->sets` at other buffers. A set serves every dispatch, of any plan, that binds the same bindings. No
@@ -594,7 +594,7 @@ ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const
 /** Divides every set of frequencies by the same factors, which lie on the device, as ropeDivideFrequencies does. Reads
  * FREQUENCIES and FACTORS. Writes FREQUENCIES_OUT, other memory: bind it as FREQUENCIES of plans behind a barrier. */
 typedef struct RopeFactorsDescription {
-    /** Pairs, 1 to ROPE_MAX_PAIRS. Sets; 0: 1. */
+    /** Pairs, 1 to ROPE_MAX_PAIRS. Sets; 0 means 1. */
     uint32_t count, sets;
     RopeAngle angle;
     /** Elements of FACTORS before the first. */
@@ -718,7 +718,7 @@ typedef struct RopeNorm {
     RopeNormKind kind;
     /** Finite, 0 or more. */
     float epsilon;
-    /** after 1: it follows the rotation (HunYuan, Llama 4). all_heads 1: all heads of a token are one (OLMo 2). */
+    /** after 1: the norm follows the rotation (HunYuan, Llama 4). all_heads 1: it takes all heads as one (OLMo 2). */
     uint32_t after, all_heads;
     /** The part of a head that is normed, multiples of 4; dim 0: all from `begin` on. */
     uint32_t begin, dim;
@@ -789,20 +789,20 @@ typedef struct RopeFusedTensor {
     /** 1: does not rotate, and keeps its order (layers without RoPE). V never rotates. */
     uint32_t no_rotation;
     RopeLayout from;
-    /** Not read in place. token_stride goes from slot to slot of a cache. page_stride is a cache's alone. */
+    /** Not read in place. token_stride goes from slot to slot of a cache. Without a cache there are no pages. */
     RopeCacheLayout to;
     /** The element that is written: any in a cache, otherwise a float. 0: the description's, in place no other. */
     RopeElement element;
-    /** 1: the biases [heads][head_dim] of buffer BIASES are added to it (Qwen2, GPT-NeoX, Phi). */
+    /** 1: the biases [heads][head_dim] of buffer BIASES are added to the tensor (Qwen2, GPT-NeoX, Phi). */
     uint32_t bias;
-    /** Elements before the first bias: a constant of the pipeline. The RopeBuffer's offset can move it without one. */
+    /** Elements before the first bias: a constant of the pipeline. The RopeBuffer's offset is no such constant. */
     uint64_t bias_offset;
     RopeNorm norm;
     /** Elements of a block that Hadamard's matrix multiplies: 16 to 512, a power of two that divides the head; or 0. */
     uint32_t hadamard;
-    /** I8, and float8 without a given scale: where scales lie in the cache's buffer. Its numbers count float32s. */
+    /** I8, and float8 without a given scale: where scales lie in the cache's buffer. These numbers count float32s. */
     RopeCacheLayout stored_scales;
-    /** K and V in float8. */
+    /** Read for K and V in float8. */
     RopeCacheScale given_scale;
 } RopeFusedTensor;
 
@@ -839,7 +839,7 @@ typedef struct RopeFusedDescription {
     RopeFusedTensor q, k, v;
     /** 0: a tensor without a cache is written in place. 1: to Q_OUT, K_OUT, V_OUT, apart from the sources. */
     uint32_t out_of_place;
-    /** 1: COUNTER counts the tokens that a rotation's counts, and tokens whose slot is outside the cache. */
+    /** 1: COUNTER counts tokens that cannot rotate, as in a rotation, and tokens whose slot is outside the cache. */
     uint32_t count_outside;
     RopeTuning tuning;
     /** The element of BIASES: F32 (0 too), F16 or BF16, widened to float32. */
@@ -850,7 +850,7 @@ typedef struct RopeFusedDescription {
     RopeCache cache;
     /** 1: K and V are read from slot Q; all strides 0: [batch][token][Q heads, then K heads, then V heads]. */
     uint32_t packed_qkv;
-    /** 1: POSITIONS has each sequence's count of tokens, from tokens_offset on. The rest: docs/caches.md ("Counts"). */
+    /** 1: POSITIONS has each sequence's count of tokens, from tokens_offset on: docs/caches.md ("Counts"). */
     uint32_t tokens_counted;
     /** tokens_batch_stride: from one sequence's count to the next one's; 0: all sequences have one count. */
     uint64_t tokens_offset, tokens_batch_stride;
@@ -947,7 +947,7 @@ ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const R
 ROPE_API uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional);
 /** Writes ALiBi's slopes of 1 to 65536 heads as published, each rounded once, the same on every platform. */
 ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReason* reason);
-/** Writes what PARAMETERS holds for T5, the same for every plan of the same buckets, distance and sides. */
+/** Writes what PARAMETERS holds for T5: the same for equal buckets, max_distance and bidirectional. */
 ROPE_API RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason);
 /** Returns how many vectors of four words ropeWriteBuckets writes, for shaders/bias.glsl. */
 ROPE_API uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional);
@@ -986,7 +986,7 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
                                      RopePlan* plan);
 
 /* ---- ggml -------------------------------------------------------------------------------------------------------- */
-/** The parameters of ggml's rope operator: copy the 64 bytes of op_params here. They may be a key, with head_dim. */
+/** ggml's rope operator: copy the 64 bytes of op_params here. With head_dim these bytes may be the key of a cache. */
 typedef struct RopeGgml {
     /** n_past: not read. n_dims: elements that rotate (VISION: half of them). */
     int32_t n_past, n_dims;
@@ -1031,11 +1031,11 @@ typedef struct RopeGgmlNode {
     /** x: the first node's source (slot K; a shift: K_OUT). weights: MUL's (K_WEIGHTS). rows: SET_ROWS's row numbers
      * (SLOT_MAP; a shift: 0, 1, ...). out: the last node's result (K_OUT, in place K; SET_ROWS: the whole tensor). */
     RopeGgmlTensor x, positions, weights, rows, out;
-    /** RMS_NORM's. */
+    /** RMS_NORM's epsilon. */
     float epsilon;
     /** norm 1: RMS_NORM before the rotation. backward 1: ROPE_BACK. in_place 1: out is x, in the same memory. */
     uint32_t norm, backward, in_place;
-    /** Elements of a row of the MUL_MAT whose hint says that its matrix is Hadamard's; 0: none. `unused` is 0. */
+    /** Row length of the MUL_MAT whose hint says that its matrix is Hadamard's; 0: no such node. `unused` is 0. */
     uint32_t hadamard, unused;
 } RopeGgmlNode;
 
