@@ -24,7 +24,7 @@
  *     ropeCmdExecute(commands, context, &plan, &b);             // in each frame, between barriers of yours
  *
  * A structure of zeros asks for the common case. Offsets and strides count elements. Sizes count bytes where the name
- * says so. The _MAX_ENUM members only give an enumeration its width.
+ * says so. "0: 16" in a comment means that 0 asks for 16. _MAX_ENUM members only give an enumeration its width.
  *
  * Token t and pair j of the rotary part, whose elements are x and y:
  *
@@ -539,7 +539,7 @@ typedef struct RopeBuffer {
     VkBuffer buffer;
     VkDeviceSize offset;
 } RopeBuffer;
-/** `sets` are those of ropeAllocateSets; with push descriptors they are not read. */
+/** `sets` come from ropeAllocateSets. They are not read if the context has push descriptors. */
 typedef struct RopeBuffers {
     RopeBuffer slots[ROPE_SLOT_COUNT];
     const VkDescriptorSet* sets;
@@ -618,7 +618,7 @@ ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS
 /** Returns ROPE_ENABLED_NATIVE_HALVES if the device converts float16 as the library does, else 0. Add it to
  * limits.enabled before you plan for this device and driver: plans may be faster, with the same bits. */
 ROPE_API uint32_t ropeEnabledBySelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
-/** Store and return what ropeReadSelfTest found. A context does nothing else with it. */
+/** These store and return what ropeReadSelfTest found. A context does nothing else with it. */
 ROPE_API void ropeSetRounding(RopeContext* context, RopeRounding rounding);
 ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
 
@@ -873,7 +873,7 @@ typedef enum RopeSinusoidOrder {
 
 /** Adds positions to embeddings: x' = x * scale + E[position], in float32, with sinusoids or rows of a learned table.
  * Nothing is added to a token without a position, or outside the table. docs/encodings.md ("Additions") has frequencies
- * and tables. Whisper's sinusoids, and OPT's table, whose first row is that of position -2:
+ * and tables. Whisper's sinusoids, and OPT's table, whose first row belongs to position -2:
  *
  *     d.tokens = 1500, d.dim = 512, d.order = ROPE_SINUSOIDS_HALVES, d.frequencies = f;
  *     d.tokens = tokens, d.dim = 768, d.learned = 1, d.rows.count = 2050, d.rows.first_position = -2;
