@@ -55,10 +55,11 @@ void spreadRotary(Json* config) {
     const Json *type = findKey(rotary, "type"), *base = findKey(rotary, "base"),
                *factor = findKey(rotary, "scaling_factor");
     if (type == nullptr || (*type != "dynamic" && *type != "origin")) return;
+    Json rule = {{"rope_type", *type == "dynamic" ? "dynamic" : "default"}};
+    if (base != nullptr) rule["rope_theta"] = *base;
+    if (*type == "dynamic") rule["factor"] = factor != nullptr ? *factor : Json(1);
     config->erase("rotary");
-    if (base != nullptr) (*config)["rope_theta"] = *base;
-    if (*type == "dynamic")
-        (*config)["rope_scaling"] = {{"type", "dynamic"}, {"factor", factor != nullptr ? *factor : Json(1)}};
+    (*config)["rope_parameters"] = rule;
 }
 
 // Some code of a type without rotation makes one all the same, and its configuration says so.

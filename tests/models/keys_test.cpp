@@ -126,9 +126,9 @@ std::string notesOf(const std::string& text, const std::string& layer = "") {
 }
 
 TEST(Config, RecordsThatWereNotCheckedSayIt) {
-    const std::string yi = R"({"model_type": "Yi"})";
-    EXPECT_EQ(read(yi).notes,
-              std::vector<std::string>{"what is known of the model type \"Yi\" was not checked against the "
+    const std::string skywork = R"({"model_type": "skywork"})";
+    EXPECT_EQ(read(skywork).notes,
+              std::vector<std::string>{"what is known of the model type \"skywork\" was not checked against the "
                                        "model's own code"});
     EXPECT_TRUE(read(R"({"model_type": "llama"})").notes.empty());
     EXPECT_TRUE(read(R"({"model_type": "arctic", "num_hidden_layers": 2})").notes.empty());
@@ -160,6 +160,14 @@ TEST(Config, IgnoredKeysAreNamedWithWhatHoldsInstead) {
          "max_position_embeddings is read", "max_seq_len"},
         {R"({"model_type": "longcat_flash", "qk_rope_head_dim": 32})", "qk_rope_head_dim of 32", "head has 64"},
         {R"({"model_type": "minimax_m2", "rotary_dim": 64})", "rotary_dim is read", "partial_rotary_factor"},
+        {R"({"model_type": "codeshell", "position_embedding_type": "rope", "rope_theta": 54321})",
+         "rope_theta of 54321", "base is 10000"},
+        {R"({"model_type": "RefinedWeb", "hidden_size": 8192, "n_head": 128, "rope_scaling": {"type": "linear", "factor": 2}})",
+         "rope_scaling", "'default'"},
+        {R"({"model_type": "internlm", "rope_theta": 54321, "rotary": {"base": 20000, "type": "origin"}})",
+         "rope_theta of 54321", "base is 20000"},
+        {R"({"model_type": "minimax_m1", "attn_type_list": [0, 1], "rope_scaling": {"type": "linear", "factor": 2}})",
+         "rope_scaling is read", "vLLM"},
     };
     for (const auto& row : rows) {
         const std::string notes = notesOf(row[0]);

@@ -38,6 +38,17 @@ def check_literals(names):
                     faults.extend(f"{file}: \"{text}\" begins with the type {name}" for name in names if text.startswith(name))
 
 
+def check_words(data):
+    """A key that the code never names is neither read nor ignored, so a record that has it is misspelt. The keys that records alone
+    name (`period_key`, `dims_key` and such) cannot be known."""
+    code = "".join(read(folder, file) for folder, _, files in os.walk(MODELS) for file in files if file.endswith((".cpp", ".hpp")))
+    for name in ("text", "gguf"):
+        for type_name, record in data[name]["types"].items():
+            for key in ("reads", "ignores", "ignores_without_rule"):
+                faults.extend(f"{name}.json: {type_name} has \"{word}\" in its {key}, and no code reads such a key"
+                              for word in record.get(key, []) if f'"{word}"' not in code)
+
+
 def list_behaviours(kind, types):
     """Who has each behaviour of a file's records: the keys that are flags, and the words of those that are choices. A type is
     named without its separators: cohere2_moe of a config.json is cohere2moe of a .gguf."""
@@ -89,6 +100,7 @@ def main():
     names = {name for part in data.values() for key in ("types", "never", "wholes") for name in part.get(key, {})}
     names |= {name for group in data["text"]["instead"].values() for name in group}
     check_literals(names)
+    check_words(data)
     check_alone(data)
     keys = json.loads(read("tests", "data", "keys.json"))
     tried = {name.split()[0] for name in keys["types"]}
