@@ -36,7 +36,7 @@
  * Promises. docs/accuracy.md has their parts, and how they are held.
  *   - Cos and sin are within 0.51 ulp of the true values at every position (0.515 with a scale) where the true values
  *     are 2^-30 or more, and within 2^-24.9 everywhere. Their bits are the same on every device and on the CPU.
- *   - An element of a rotated pair is within 2 ulp of the pair's length from the true element.
+ *   - An element of a rotated pair is within 2 ulp of the pair's length, or 2.28 by rows with a scale of their own.
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (ropePlanSelfTest), if inputs,
  *     products and results are zero or normal. Elements that do not rotate move as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
@@ -80,11 +80,11 @@ extern "C" {
 #endif
 
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
-/** Only recording returns ROPE_ERROR_NOT_PREPARED and the results behind it. */
+/** Only recording returns ROPE_ERROR_NOT_PREPARED and the results that are listed after it. */
 typedef enum RopeResult {
     ROPE_SUCCESS = 0,
-    ROPE_ERROR_INVALID = -1,        /**< a value is wrong, by itself or for the limits; or a refused plan is recorded */
-    ROPE_ERROR_TOO_LARGE = -2,      /**< more than the limits allow where no split helps, or than 32 or 64 bits count */
+    ROPE_ERROR_INVALID = -1,   /**< a value is wrong, by itself or for the limits; or a refused plan is recorded */
+    ROPE_ERROR_TOO_LARGE = -2, /**< more than the limits allow, and no split helps; or more than 32 or 64 bits hold */
     ROPE_ERROR_NOT_PREPARED = -3,   /**< ropePrepare has not seen this plan */
     ROPE_ERROR_MISSING_BUFFER = -4, /**< the plan uses a slot that has no buffer */
     ROPE_ERROR_MISSING_SETS = -5,   /**< a context without push descriptors needs descriptor sets */
@@ -112,13 +112,13 @@ typedef enum RopeRuleKind {
     ROPE_RULE_LONGROPE = 5,         /**< theta_i / short_factors[i]; where length > L, theta_i / long_factors[i] (su) */
     ROPE_RULE_LLAMA3 = 6,           /**< short wavelengths keep theta_i, long ones take theta_i / s, others a blend */
     ROPE_RULE_PROPORTIONAL = 7,     /**< theta_i / s for the first rotating_pairs pairs, 0 for the rest */
-    ROPE_RULE_YARN_RAMPED = 8,      /**< MiniMind's early form: beta grows along the pairs; default up to length L */
+    ROPE_RULE_YARN_RAMPED = 8,      /**< MiniMind's early form: beta grows along the pairs. Up to length L: DEFAULT */
     ROPE_RULE_YARN_TEMPERATURE = 9, /**< theta_i / s^(t/(d/2) + gamma) */
     ROPE_RULE_NTK_MIXED = 10,       /**< theta_i / exp(a (i+1)^e), a = ln s / (d/2)^e: no pair is stretched past s */
     ROPE_RULE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeRuleKind;
 
-/** A rule reads only the members whose comments name it. Llama 3.1:
+/** Every rule reads rotary_dim and base. It reads another member only if the comment names the rule. Llama 3.1:
  *
  *     rule.kind = ROPE_RULE_LLAMA3, rule.rotary_dim = 128, rule.base = 500000, rule.factor = 8;
  *     rule.original_length = 8192; // low_freq_factor 1 and high_freq_factor 4 are what 0 means
@@ -269,7 +269,7 @@ typedef enum RopeElement {
     ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopeElement;
 ROPE_API uint32_t ropeElementBytes(RopeElement element); /**< 4, 2 or 1, and 0 of blocks */
-/** Converts as the shaders do, float8 by a scale of 1, but no I8 and no blocks; in place if both have one size. */
+/** Converts as the shaders do, float8 by a scale of 1. I8 and blocks are left alone. In place if the sizes agree. */
 ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
                                   size_t count);
 
@@ -298,12 +298,12 @@ ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /**< 4 or 8 */
 ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement element, uint64_t count);
 
 /** POSITIONS holds a row for each axis that the frequencies name: [axes][batch][tokens] positions, or [axes][batch]
- * starts. Strides of 0 mean this layout. One step of a decoder reads no buffer: `{ROPE_POSITIONS_COUNTED, step}`.
+ * starts. Strides of 0 mean this layout. `{ROPE_POSITIONS_COUNTED, step}` is one step of a decoder without a buffer.
  *
  * Packed sequences follow each other in one batch. POSITIONS holds a row of sequences + 1 cumulative lengths, the first
  * 0, and then the row of starts; all axes share them. A token behind the last sequence does not rotate. Several sets of
- * frequencies need a last row: the set of each token, start or sequence, as int32 if positions are float32. A token
- * whose set does not exist does not rotate and is counted. */
+ * frequencies need one row more, the last: the number of a set for each token, each start or each packed sequence. The
+ * numbers are int32 if positions are float32. A token whose set does not exist does not rotate and is counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
     /** COUNTED: token 0's position. */
@@ -362,7 +362,7 @@ typedef enum RopeOperation {
 typedef enum RopeSource {
     ROPE_SOURCE_INLINE = 0, /**< computed in the kernel from FREQUENCIES */
     ROPE_SOURCE_TABLE = 1,  /**< row (position - first_position) of ROWS; a token outside the table does not rotate */
-    ROPE_SOURCE_ROWS = 2,   /**< row batch * tokens + token of ROWS; of POSITIONS it reads at most packed lengths */
+    ROPE_SOURCE_ROWS = 2,   /**< row (batch * tokens + token) of ROWS; POSITIONS is read for packed lengths alone */
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
@@ -506,7 +506,7 @@ ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description
                                         uint32_t* plan_count);
 /** Returns 1 if both plans are the same in every byte, 0 if not, and 0 if either is null. */
 ROPE_API int ropePlansEqual(const RopePlan* a, const RopePlan* b);
-/** Prints the plan in a few lines, at most `size` bytes, and returns how many bytes all takes, as snprintf does. */
+/** Prints the plan in a few lines, at most `size` bytes. Returns the bytes of the whole text, as snprintf does. */
 ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
 
 /* ---- Recording: a context on your device, and your command buffers ----------------------------------------------- */
@@ -533,8 +533,8 @@ ROPE_API void ropeDestroyContext(RopeContext* context);
  * the plan was refused or is of another version. Other results are Vulkan's, or VK_ERROR_OUT_OF_HOST_MEMORY. */
 ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason);
 
-/** Its usage has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, in PARAMETERS UNIFORM_BUFFER_BIT. Its offset is a multiple of the
- * device's min...BufferOffsetAlignment; a finer offset goes into a layout's offset, in elements. */
+/** The buffer's usage has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, or UNIFORM_BUFFER_BIT in the slot PARAMETERS. `offset` is
+ * a multiple of the device's min...BufferOffsetAlignment; a finer offset goes into a layout's offset, in elements. */
 typedef struct RopeBuffer {
     VkBuffer buffer;
     VkDeviceSize offset;
@@ -546,7 +546,7 @@ typedef struct RopeBuffers {
 } RopeBuffers;
 
 /** Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
- * Plan, buffers and offsets are checked first, in some nanoseconds. The sizes of buffers and other overlaps are not.
+ * Plan, buffers and offsets are checked first, in some nanoseconds; buffers' sizes and partial overlaps are not.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
  *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT. Make earlier accesses to the buffers that it writes visible to
  *           VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
@@ -556,8 +556,8 @@ typedef struct RopeBuffers {
 ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                                    const RopeBuffers* buffers);
 
-/** Does the same, with groups from a buffer (INDIRECT_BUFFER_BIT): a VkDispatchIndirectCommand for each dispatch, as of
- * ropeGroups, from `offset` on, a multiple of 4. docs/engines.md ("One recording for every step") has the rules.
+/** Does the same with groups from a buffer (INDIRECT_BUFFER_BIT). From `offset` on, a multiple of 4, the buffer has a
+ * VkDispatchIndirectCommand for each dispatch (ropeGroups). docs/engines.md ("One recording for every step") says more.
  *   Before also: make the counts visible to VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, VK_ACCESS_INDIRECT_COMMAND_READ_BIT.
  *   After also: work that writes the counts waits for VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT. */
 ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const RopeContext* context,
@@ -566,9 +566,9 @@ ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const
 /** Writes the groups of a dispatch for the first `tokens` tokens of each sequence; 0 if it has none of these tokens. */
 ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
-/** Allocates ropeDispatchCount(plan) sets from your pool, and points them at the buffers: behind ropePrepare, outside a
- * frame. A set has at most ROPE_BINDING_COUNT - 1 storage buffers and a uniform buffer. The call refuses a context with
- * push descriptors (VK_ERROR_FEATURE_NOT_PRESENT), and what recording refuses (VK_ERROR_INITIALIZATION_FAILED). */
+/** After ropePrepare, outside a frame: allocates ropeDispatchCount(plan) sets from your pool, and points them at the
+ * buffers. A set has at most ROPE_BINDING_COUNT - 1 storage buffers and a uniform buffer. The call refuses a context
+ * with push descriptors (VK_ERROR_FEATURE_NOT_PRESENT), and what recording refuses (VK_ERROR_INITIALIZATION_FAILED). */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 /** Points `buffers->sets` at other buffers. A set serves every dispatch, of any plan, that binds the same bindings. No
@@ -577,8 +577,8 @@ ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* p
 
 /* ---- Tables, factors and the self-test --------------------------------------------------------------------------- */
 /** Makes rows of cos and sin. COUNTED positions make a table for ROPE_SOURCE_TABLE, `tokens` rows from positions.first
- * on. Other kinds make row batch * tokens + token for each token, for ROPE_SOURCE_ROWS, once a step for every layer.
- * Reads POSITIONS (unless counted) and FREQUENCIES. Writes ROWS.
+ * on. Other kinds make row (batch * tokens + token) of each token, for ROPE_SOURCE_ROWS. All layers share a step's
+ * rows. Reads POSITIONS (unless counted) and FREQUENCIES. Writes ROWS.
  *
  *     d.frequencies = f, d.tokens = 4096, d.positions.kind = ROPE_POSITIONS_COUNTED; // positions 0 to 4095 */
 typedef struct RopeTableDescription {
@@ -591,7 +591,7 @@ typedef struct RopeTableDescription {
 } RopeTableDescription;
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 
-/** Divides every set of frequencies by the same factors, which lie on the device, as ropeDivideFrequencies does. Reads
+/** Divides every set of frequencies, as ropeDivideFrequencies does, by the same factors. They lie on the device. Reads
  * FREQUENCIES and FACTORS. Writes FREQUENCIES_OUT, other memory: bind it as FREQUENCIES of plans behind a barrier. */
 typedef struct RopeFactorsDescription {
     /** Pairs, 1 to ROPE_MAX_PAIRS. Sets; 0 means 1. */
@@ -637,7 +637,7 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  * Bind these buffers. plan.bytes is 0 for each buffer that the plan does not use.
  *
  *     Q, K, V                the projection's tensors, in place the results too; with packed_qkv Q holds all three
- *     Q_OUT, K_OUT, V_OUT    the results out of place; K_OUT and V_OUT are the caches, K_OUT both with cache.one_buffer
+ *     Q_OUT, K_OUT, V_OUT    the results out of place; K_OUT and V_OUT are the caches (with one_buffer K_OUT alone)
  *     POSITIONS              positions; the counts of tokens (tokens_counted); the map with cache.map_in_positions
  *     SLOT_MAP               a slot for each token (SLOTS), or a row of pages for each sequence (PAGE_TABLE)
  *     FREQUENCIES, ROWS      where cos and sin come from, by rotation.source; neither if no tensor rotates
@@ -750,8 +750,8 @@ typedef struct RopeQueryScale {
  * Ministral 3's llama_4_scaling_beta. |beta| is at most 2^20, and count is from 1 to 65536. */
 ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason);
 
-/** Where a token's K and V go. A token whose slot is outside the cache, or that has no position for it, writes nothing
- * and is counted. docs/caches.md ("Slots") has rings, packed sequences and what is not counted. */
+/** Where a token's K and V go. A token writes nothing and is counted if it has no slot in the cache, or no position to
+ * find the slot by. docs/caches.md ("Slots") has rings, packed sequences and what is not counted. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
     ROPE_CACHE_SLOTS = 1,      /**< the map [batch][tokens] has each token's slot (ggml's row numbers); -1: none */
@@ -772,10 +772,10 @@ typedef enum RopeCacheOrder {
 typedef struct RopeCacheLayout {
     uint64_t offset, batch_stride, page_stride, token_stride, head_stride;
 } RopeCacheLayout;
-/** A scale of a float8 tensor that the host gives. It lies in PARAMETERS, so layers with other scales share a plan. */
+/** A scale that the host gives for a float8 tensor. It lies in PARAMETERS, so layers with other scales share a plan. */
 typedef struct RopeCacheScale {
     const float* values;
-    /** 0: the pass finds a scale for each slot and head, and stores it. 1, or the tensor's heads: 2^-100 to 2^100. */
+    /** 0: the pass finds and stores a scale for each slot and head. 1, or the tensor's heads: each 2^-100 to 2^100. */
     uint32_t count;
     /** 0: elements are x / scale. 1: x * scale. */
     uint32_t multiplies;
@@ -791,7 +791,7 @@ typedef struct RopeFusedTensor {
     RopeLayout from;
     /** Not read in place. token_stride goes from slot to slot of a cache. Without a cache there are no pages. */
     RopeCacheLayout to;
-    /** The element that is written: any in a cache, otherwise a float. 0: the description's, in place no other. */
+    /** The element that is written: any in a cache, else F32, F16 or BF16. 0, or in place: the description's. */
     RopeElement element;
     /** 1: the biases [heads][head_dim] of buffer BIASES are added to the tensor (Qwen2, GPT-NeoX, Phi). */
     uint32_t bias;
@@ -806,7 +806,7 @@ typedef struct RopeFusedTensor {
     RopeCacheScale given_scale;
 } RopeFusedTensor;
 
-/** One binding spans the cache of each tensor, or of both in one buffer; docs/caches.md has the way for larger ones. */
+/** The cache of a tensor fits one binding, or both with one_buffer. docs/caches.md has the way for larger ones. */
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
@@ -816,7 +816,7 @@ typedef struct RopeCache {
     RopePositionElement map_element;
     /** 0: the map lies in SLOT_MAP. 1: in POSITIONS, behind or before the positions, which saves a storage buffer. */
     uint32_t map_in_positions;
-    /** Elements before the map. From sequence to sequence; 0: tokens, table_pages. A fixed stride saves pipelines. */
+    /** Elements before the map; from sequence to sequence; 0: tokens or table_pages. Fixed strides save pipelines. */
     uint64_t map_offset, map_batch_stride;
     /** PAGE_TABLE: pages of one sequence. */
     uint32_t table_pages;
@@ -830,7 +830,7 @@ typedef struct RopeCache {
 typedef struct RopeFusedDescription {
     /** Sequences (0: 1), and tokens of each. */
     uint32_t batch, tokens;
-    /** Of each tensor whose head_dim is 0. It is 1 or more even if no tensor's is 0. */
+    /** Of each tensor whose own head_dim is 0. It is 1 or more also where every tensor has its own. */
     uint32_t head_dim;
     /** Of Q, K and V as they are read; 0: float32. */
     RopeElement element;
@@ -915,7 +915,7 @@ typedef enum RopeBiasKind {
 } RopeBiasKind;
 
 /** Adds a bias to scores in place, one float32 sum each, or writes the bias out. docs/encodings.md ("Biases") says how
- * `rows` has the given values, and which positions queries take. T5's decoder at its step, and ALiBi's prefill:
+ * the values lie in `rows`, and whose positions are read. T5's decoder at its step, and ALiBi's prefill:
  *
  *     d.heads = 8, d.queries = 1, d.keys = step + 1, d.positions = (RopePositions){ROPE_POSITIONS_COUNTED, step};
  *     d.kind = ROPE_BIAS_ALIBI, d.heads = 32, d.queries = d.keys = tokens, d.causal = 1;
@@ -986,13 +986,13 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
                                      RopePlan* plan);
 
 /* ---- ggml -------------------------------------------------------------------------------------------------------- */
-/** ggml's rope operator: copy the 64 bytes of op_params here. With head_dim these bytes may be the key of a cache. */
+/** ggml's rope operator: copy the 64 bytes of op_params here. With head_dim they are a key to keep frequencies by. */
 typedef struct RopeGgml {
     /** n_past: not read. n_dims: elements that rotate (VISION: half of them). */
     int32_t n_past, n_dims;
     /** GGML_ROPE_TYPE_NORMAL 0, NEOX 2, MROPE 8, VISION 24 or IMROPE 40. */
     int32_t mode;
-    /** n_ctx: not read. n_ctx_orig: read with ext_factor; 0: YaRN keeps pair 0 alone, by ggml's logarithm of 0. */
+    /** n_ctx: not read. n_ctx_orig: read if ext_factor is not 0. 0: only pair 0 keeps its frequency, as in ggml. */
     int32_t n_ctx, n_ctx_orig;
     /** 1 or more, and more than 1 if ext_factor is not 0; less than 2^64. */
     float freq_base;
@@ -1040,7 +1040,7 @@ typedef struct RopeGgmlNode {
 } RopeGgmlNode;
 
 /** Plans the node. `rotation` is ropeReadGgml's. It is not read without positions, and its operation and
- * frequencies.values are never read. A refusal names a member of the node, or of the description that it means. */
+ * frequencies.values are never read. A refusal names a member of the node, or of the description made of it. */
 ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, const RopeLimits* limits,
                                  RopePlan* plan);
 
@@ -1111,7 +1111,7 @@ ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, 
                                       RopeReason* reason);
 
 /** The caches are k_out and v_out (with cache.one_buffer k_out alone). Their references hold elements that are not yet
- * quantized. A shift reads K from k_out too. With packed_qkv K and V are read from q, and K in place goes to k_out. */
+ * quantized. A shift reads K from k_out too. With packed_qkv q holds K and V; K in place is written to k_out. */
 typedef struct RopeHostFused {
     const void *positions, *rows, *q, *k, *v, *slot_map, *q_weights, *k_weights, *biases;
     double *reference_q, *reference_k, *reference_v;
