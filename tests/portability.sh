@@ -19,7 +19,7 @@
 #   mali         the same of Arm's (PanVK), built for arm64, under qemu                             10 minutes
 #   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
 #   glslc        every shader by the glslc of Debian 13: valid, and nothing to fuse                  1 minute
-#   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see docs/engines.md   1 minute
+#   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see docs/llama.md   1 minute
 #   llama        llama.cpp v0.5.0 with vkrope inside, its tests and far positions: VKROPE_LLAMA, see there  5 minutes
 #
 # Times are of two cores. The compilers, cross, glslc, floor and fences belong into every run that changes a shader; all of it once a
@@ -361,7 +361,7 @@ row_glslc() {
 row_ggml() {
     local program=${VKROPE_GGML:-}/bin/test-backend-ops json operation start status note="" title="ggml's test-backend-ops"
     start=$(date +%s)
-    if [ ! -x "$program" ]; then row "$title" "not here" "build ggml with vkrope (docs/engines.md), and name its folder: VKROPE_GGML" && return; fi
+    if [ ! -x "$program" ]; then row "$title" "not here" "build ggml with vkrope (docs/llama.md), and name its folder: VKROPE_GGML" && return; fi
     json=$(newer_lavapipe "$work/backports") || json=$(system_lavapipe)
     for operation in ROPE ROPE_BACK ROPE_SET_ROWS RMS_NORM_MUL_ROPE; do
         status=0
@@ -386,7 +386,7 @@ row_llama() {
     local -a runs=()
     start=$(date +%s)
     if [ ! -x "$bin/test-llama-archs" ] || [ ! -x "$bin/test-backend-ops" ]; then
-        row "$title" "not here" "build llama.cpp with vkrope (docs/engines.md), and name its folder: VKROPE_LLAMA" && return
+        row "$title" "not here" "build llama.cpp with vkrope (docs/llama.md), and name its folder: VKROPE_LLAMA" && return
     fi
     json=$(newer_lavapipe "$work/backports") || json=$(system_lavapipe)
     rm -rf "$folder"

@@ -36,7 +36,7 @@
  * Promises. docs/accuracy.md has their parts, and how they are held.
  *   - Cos and sin are within 0.51 ulp of the true values at every position (0.515 with a scale) where the true values
  *     are 2^-30 or more, and within 2^-24.9 everywhere. Their bits are the same on every device and on the CPU.
- *   - An element of a rotated pair is within 2 ulp of the pair's length, or 2.28 by rows with a scale of their own.
+ *   - An element of a rotated pair is within 2 ulp of the pair's length (2.28 if rows have another scale than given).
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (ropePlanSelfTest), if inputs,
  *     products and results are zero or normal. Elements that do not rotate move as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
@@ -91,7 +91,7 @@ typedef enum RopeResult {
     ROPE_ERROR_OTHER_VERSION = -6,  /**< another version of the library made the plan */
     ROPE_ERROR_OTHER_LIMITS = -7,   /**< the plan needs more of a limit than the context has */
     ROPE_ERROR_MISALIGNED = -8,     /**< a buffer's offset is no multiple of the context's alignment */
-    ROPE_ERROR_OVERLAP = -9         /**< out of place, a source and its destination begin at one byte of one buffer */
+    ROPE_ERROR_OVERLAP = -9         /**< out of place, a source and its destination begin at the same byte */
 } RopeResult;
 
 #define ROPE_REASON_SIZE 192
@@ -130,7 +130,7 @@ typedef struct RopeRule {
     uint32_t rotary_dim;
     /** 1 or more and less than 2^64; 10000 in older models, 500000 or 1000000 in newer. */
     double base;
-    /** All but default: s, 2^-30 to 2^900 (yarn ramped: from 1). longrope: for its scale. proportional: 0 means 1. */
+    /** All but default: s, 2^-30 to 2^900 (yarn ramped: from 1; longrope: only its scale; proportional: 0 means 1). */
     double factor;
     /** dynamic, yarn, longrope, llama3, yarn ramped: L, the length that the model was trained for, 1 to 2^53. */
     double original_length;
@@ -166,7 +166,7 @@ ROPE_API const char* ropeRuleName(RopeRuleKind kind);
 /** The frequencies that plans and shaders take, from a rule or your own: `{values, pairs, scale}`. The doubles count as
  * exact. A negative frequency rotates the other way; 0 leaves a pair where it is. */
 typedef struct RopeFrequencies {
-    /** Radians per position, each below 2^28 turns; `count` for each set. A plan accepts null, and checks an array. */
+    /** Radians per position, each below 2^28 turns; `count` for each set. A plan takes null, or checks the values. */
     const double* values;
     uint32_t count;
     /** Factor on cos and sin of all sets (YaRN, LongRoPE): 2^-20 to 2^20, either sign; 0 means 1. */
@@ -269,7 +269,7 @@ typedef enum RopeElement {
     ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopeElement;
 ROPE_API uint32_t ropeElementBytes(RopeElement element); /**< 4, 2 or 1, and 0 of blocks */
-/** Converts as the shaders do, float8 by a scale of 1. I8 and blocks are left alone. In place if the sizes agree. */
+/** Converts as the shaders do, float8 by a scale of 1. I8 and blocks are left alone. In place too if sizes agree. */
 ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
                                   size_t count);
 
@@ -302,7 +302,7 @@ ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement
  *
  * Packed sequences follow each other in one batch. POSITIONS holds a row of sequences + 1 cumulative lengths, the first
  * 0, and then the row of starts; all axes share them. A token behind the last sequence does not rotate. Several sets of
- * frequencies need one row more, the last: the number of a set for each token, each start or each packed sequence. The
+ * frequencies need one row more, the last: a set's number for each token, start or packed sequence, by the kind. The
  * numbers are int32 if positions are float32. A token whose set does not exist does not rotate and is counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
@@ -378,7 +378,7 @@ typedef struct RopeRotation {
     uint32_t chunk_dim;
     /** pairing_out: another than `pairing` only out of place. */
     RopePairing pairing, pairing_out;
-    /** How many tokens at each sequence's begin and end do not rotate (class tokens). They have positions and rows. */
+    /** How many tokens at each sequence's begin and end do not rotate (class tokens). They keep entries and rows. */
     uint32_t skip_first, skip_last;
     RopeOperation operation;
     RopeSource source;
@@ -402,7 +402,7 @@ typedef struct RopeTensor {
 
 /** How the work is cut into threads; 0: the library chooses. No bit depends on it. docs/bench.md: "Tuning". */
 typedef struct RopeTuning {
-    /** Most threads of a group. Heads of a thread, up to ROPE_MAX_TUNED_HEADS. Most pairs of a lane, 4 or 8. */
+    /** At most: threads of a group; heads of a thread, up to ROPE_MAX_TUNED_HEADS; pairs of a lane, 4 or 8. */
     uint32_t group_size, heads, pairs;
 } RopeTuning;
 #define ROPE_MAX_ROTATED_HEADS 8u
@@ -413,11 +413,11 @@ typedef struct RopeTuning {
  *     d.tokens = tokens, d.head_dim = 128, d.q.heads = 32, d.k.heads = 8, d.rotation.frequencies = f;
  *
  * Reads POSITIONS (unless counted, or by rows), FREQUENCIES (inline) or ROWS, and Q, K. Writes Q, K, or out of place
- * Q_OUT, K_OUT. Writes COUNTER too if count_outside is 1 and a token may lack a position. */
+ * Q_OUT, K_OUT. Writes COUNTER too if count_outside is 1 and a token may lack a position or row. */
 typedef struct RopeRotateDescription {
     /** Sequences (0: 1), tokens of each, and elements of a head. */
     uint32_t batch, tokens, head_dim;
-    /** Q and K as they are read; 0: float32. As they are written; 0: `element`, and another only out of place. */
+    /** Q and K as they are read; 0: float32. As they are written; 0: `element`. Only out of place may it differ. */
     RopeElement element, element_out;
     RopeRotation rotation;
     RopePositions positions;
@@ -550,8 +550,8 @@ typedef struct RopeBuffers {
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
  *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT. Make earlier accesses to the buffers that it writes visible to
  *           VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
- *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT, also a table to the rotation that
- *           reads it. Work that writes what the plan read, as the next step's positions, waits for that stage.
+ *   After:  make its writes (compute stage, VK_ACCESS_SHADER_WRITE_BIT) visible to what reads them, also a table's to
+ *           rotations. Work that overwrites what the plan read, such as positions, waits for the compute stage.
  *   Clobbers: the compute bind point's pipeline, its set 0 and layout, and the push constants. */
 ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                                    const RopeBuffers* buffers);
@@ -572,7 +572,7 @@ ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, 
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 /** Points `buffers->sets` at other buffers. A set serves every dispatch, of any plan, that binds the same bindings. No
- * command buffer in which they are bound may be pending. ROPE_ERROR_INVALID: the context has push descriptors. */
+ * command buffer that binds these sets may be pending. ROPE_ERROR_INVALID: the context has push descriptors. */
 ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
 
 /* ---- Tables, factors and the self-test --------------------------------------------------------------------------- */
@@ -647,7 +647,7 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *     COUNTER                one uint32, which you clear (count_outside)
  *
  * Offsets in POSITIONS and SLOT_MAP count from the RopeBuffer's offset. A destination must not overlap the map, another
- * destination or, out of place, a source. Two tokens of a pass must not have one cache slot. docs/caches.md
+ * destination or, out of place, a source. Two tokens of a pass must not share a cache slot. docs/caches.md
  * ("Dispatches") says when a tensor takes its own dispatch, docs/caches.md ("Geometry") which multiples tensors need.
  *
  * Five passes, each with `RopeFusedDescription d = {0};` before it and `ropePlanFused(&d, &limits, &plan);` behind it.
@@ -689,7 +689,7 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *     d.cache.kind = ROPE_CACHE_SLOTS, d.cache.slots = rows, d.cache.map_element = ROPE_POSITION_INT64;
  *     b.slots[ROPE_SLOT_K] = k, b.slots[ROPE_SLOT_K_OUT] = cache, b.slots[ROPE_SLOT_SLOT_MAP] = row_numbers;
  *
- *     DeepSeek V3: Q of 128 + 64 elements in place, beside the row of 512 + 64, whose 512 are normed.
+ *     DeepSeek V3: Q of 128 + 64 elements in place; K, the latent, has 512 + 64, and 512 are normed.
  *     d.tokens = tokens, d.head_dim = 192, d.element = ROPE_ELEMENT_BF16;
  *     d.rotation.frequencies = f, d.rotation.rotary_dim = 64, d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
  *     d.q.heads = 128, d.q.rotary_begin = 128;
@@ -732,7 +732,7 @@ typedef struct RopeNorm {
     RopeElement weights_element;
     /** In the buffer: elements before the first weight, at most 2^33. Another offset takes the same pipeline. */
     uint64_t weights_offset;
-    /** From a head's weights to the next head's; 0: heads share them (all_heads: `dim`). From a token's to the next
+    /** From a head's weights to the next head's; 0: heads share them; with all_heads: `dim`. From a token's to the next
      * token's; 0: tokens share them. With an array the first is 0 or `dim`, and the second is 0. */
     uint64_t weights_head_stride, weights_token_stride;
     /** Added to each weight: 1 for Gemma. */
@@ -761,7 +761,7 @@ typedef enum RopeCacheKind {
     ROPE_CACHE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheKind;
 typedef enum RopeCacheOrder {
-    ROPE_CACHE_NHD = 0, /**< [page][slot][head][element], in POSITIONS and RING for each sequence */
+    ROPE_CACHE_NHD = 0, /**< [page][slot][head][element]; kinds POSITIONS and RING: each sequence's */
     ROPE_CACHE_HND = 1, /**< [page][head][slot][element] */
     ROPE_CACHE_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheOrder;
@@ -775,7 +775,7 @@ typedef struct RopeCacheLayout {
 /** A scale that the host gives for a float8 tensor. It lies in PARAMETERS, so layers with other scales share a plan. */
 typedef struct RopeCacheScale {
     const float* values;
-    /** 0: the pass finds and stores a scale for each slot and head. 1, or the tensor's heads: each 2^-100 to 2^100. */
+    /** 0: the pass finds and stores a scale for each slot and head. Else 1 or the heads; values 2^-100 to 2^100. */
     uint32_t count;
     /** 0: elements are x / scale. 1: x * scale. */
     uint32_t multiplies;
@@ -806,7 +806,7 @@ typedef struct RopeFusedTensor {
     RopeCacheScale given_scale;
 } RopeFusedTensor;
 
-/** The cache of a tensor fits one binding, or both with one_buffer. docs/caches.md has the way for larger ones. */
+/** A tensor's cache must fit one binding (one_buffer: both). docs/caches.md has the way for larger caches. */
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
@@ -816,13 +816,13 @@ typedef struct RopeCache {
     RopePositionElement map_element;
     /** 0: the map lies in SLOT_MAP. 1: in POSITIONS, behind or before the positions, which saves a storage buffer. */
     uint32_t map_in_positions;
-    /** Elements before the map; from sequence to sequence; 0: tokens or table_pages. Fixed strides save pipelines. */
+    /** Elements before the map; from sequence to sequence; 0: tokens or table_pages. */
     uint64_t map_offset, map_batch_stride;
     /** PAGE_TABLE: pages of one sequence. */
     uint32_t table_pages;
     /** 1: V's cache is in K_OUT too, from v.to.offset on: behind all slots of K. 0: it is in V_OUT. */
     uint32_t one_buffer;
-    /** SHIFT: how far cached keys rotate. With SLOTS and 0 each key rotates by its entry of POSITIONS instead. */
+    /** SHIFT: how far cached keys rotate. Kind SLOTS, and delta 0: a key rotates by its entry of POSITIONS instead. */
     int32_t delta;
 } RopeCache;
 
@@ -890,7 +890,7 @@ typedef struct RopeAddDescription {
     RopeSinusoidOrder order;
     /** Sinusoids: 1: sines and cosines change places (diffusers' flip_sin_to_cos). */
     uint32_t cosine_first;
-    /** Embeddings as they are read; 0: float32. As they are written; 0: `element`, and another only out of place. */
+    /** Embeddings as they are read; 0: float32. As they are written; 0: `element`. Only out of place may it differ. */
     RopeElement element, element_out;
     /** Factor on the embedding, in some models sqrt(dim); 2^-20 to 2^20, 0 means 1. */
     float scale;
@@ -973,7 +973,7 @@ typedef struct RopeRelativeDescription {
     uint32_t batch, heads, queries, keys, dim;
     /** The least and the most of key - query, Shaw's -k and k. first_key: position of key 0. */
     int32_t least, most, first_key;
-    /** Keys: factor on dot products, 1/sqrt(dim) where the scores have it already; 2^-20 to 2^20, 0 means 1. */
+    /** Keys: factor on dot products: 1/sqrt(dim) for scores scaled so; 2^-20 to 2^20, 0 means 1. */
     float scale;
     /** The element of Q (0: float32), and of X (0: the same as Q's). */
     RopeElement element_q, element_x;
@@ -986,13 +986,13 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
                                      RopePlan* plan);
 
 /* ---- ggml -------------------------------------------------------------------------------------------------------- */
-/** ggml's rope operator: copy the 64 bytes of op_params here. With head_dim they are a key to keep frequencies by. */
+/** ggml's rope operator: copy the 64 bytes of op_params here. With head_dim these bytes can be a cache's key. */
 typedef struct RopeGgml {
     /** n_past: not read. n_dims: elements that rotate (VISION: half of them). */
     int32_t n_past, n_dims;
     /** GGML_ROPE_TYPE_NORMAL 0, NEOX 2, MROPE 8, VISION 24 or IMROPE 40. */
     int32_t mode;
-    /** n_ctx: not read. n_ctx_orig: read if ext_factor is not 0. 0: only pair 0 keeps its frequency, as in ggml. */
+    /** n_ctx: not read. n_ctx_orig: read if ext_factor is not 0; if 0 itself, only pair 0 keeps its frequency. */
     int32_t n_ctx, n_ctx_orig;
     /** 1 or more, and more than 1 if ext_factor is not 0; less than 2^64. */
     float freq_base;
@@ -1011,7 +1011,7 @@ typedef struct RopeGgml {
 
 /** Writes what ggml's parameters mean into the rotation: rotary_begin, rotary_dim, chunk_dim, pairing and frequencies,
  * which point at `values` and `axes` (room for head_dim / 2 each). The other members are yours. A refusal writes
- * nothing. docs/engines.md ("What ggml's parameters mean") has the roundings and refusals. */
+ * nothing. docs/llama.md ("What ggml's parameters mean") has the roundings and refusals. */
 ROPE_API RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* values, uint8_t* axes,
                                  RopeRotation* rotation, RopeReason* reason);
 
@@ -1025,11 +1025,11 @@ typedef struct RopeGgmlTensor {
     /** `unused` is 0. */
     uint32_t type, unused;
 } RopeGgmlTensor;
-/** A ROPE or ROPE_BACK of ggml's graph with the nodes that become one pass with it: docs/engines.md ("ggml and
- * llama.cpp"). Without positions there is no ROPE. It has no padding: its bytes may be a key of cached plans. */
+/** A ROPE or ROPE_BACK of ggml's graph with the nodes that become one pass with it: docs/llama.md. Without positions
+ * there is no ROPE. The structure has no padding, so its bytes may be a key of cached plans. */
 typedef struct RopeGgmlNode {
     /** x: the first node's source (slot K; a shift: K_OUT). weights: MUL's (K_WEIGHTS). rows: SET_ROWS's row numbers
-     * (SLOT_MAP; a shift: 0, 1, ...). out: the last node's result (K_OUT, in place K; SET_ROWS: the whole tensor). */
+     * (SLOT_MAP; a shift: 0, 1, ...). out: the last node's result (K_OUT; in place: K); SET_ROWS: the whole tensor. */
     RopeGgmlTensor x, positions, weights, rows, out;
     /** RMS_NORM's epsilon. */
     float epsilon;
@@ -1100,7 +1100,7 @@ typedef struct RopeHostTable {
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 
-/** With TABLE or ROWS references take true angles if positions and frequencies.values are given, else the rows. */
+/** The references take true angles. From TABLE or ROWS they need positions and frequencies.values, or take the rows. */
 typedef struct RopeHostRotate {
     const void *positions, *rows, *q, *k;
     double *reference_q, *reference_k;
@@ -1111,7 +1111,7 @@ ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, 
                                       RopeReason* reason);
 
 /** The caches are k_out and v_out (with cache.one_buffer k_out alone). Their references hold elements that are not yet
- * quantized. A shift reads K from k_out too. With packed_qkv q holds K and V; K in place is written to k_out. */
+ * quantized. A shift reads K from k_out too. With packed_qkv q holds K and V. In place, too, k_out gets K. */
 typedef struct RopeHostFused {
     const void *positions, *rows, *q, *k, *v, *slot_map, *q_weights, *k_weights, *biases;
     double *reference_q, *reference_k, *reference_v;

@@ -1,6 +1,6 @@
 // This file runs passes of ggml's Vulkan backend by vkrope: ROPE and ROPE_BACK, with RMS_NORM and MUL before if ggml
 // fuses these, and all that leads to a cache of K or V. ggml-vulkan.cpp includes it, and apply.py writes the calls
-// there. docs/engines.md explains both.
+// there. docs/llama.md explains both.
 #include <vkrope/rope.hpp>
 
 #ifdef VKROPE_RAW
