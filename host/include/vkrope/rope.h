@@ -30,13 +30,13 @@
  *
  *     angle = position[axis[j]][t] * frequency[j]             radians, a double
  *     c = scale * cos(angle)      s = scale * sin(angle)      rounded to float32 once
- *     x' = x*c - y*s              y' = x*s + y*c              float32, each operation rounded, none fused; if the scale
- *                                                             is no power of two, products have more bits
+ *     x' = x*c - y*s              y' = x*s + y*c              float32, each operation rounded, none fused; but products
+ *                                                             are wider if scale is no power of two
  *
  * Promises. docs/accuracy.md has their parts, and how they are held.
  *   - Cos and sin are within 0.51 ulp of the true values at every position (0.515 with a scale) where the true values
  *     are 2^-30 or more, and within 2^-24.9 everywhere. Their bits are the same on every device and on the CPU.
- *   - An element of a rotated pair is within 2 ulp of the pair's length (2.28 if rows have another scale than given).
+ *   - A rotated element is off by 2 ulp of its pair's length at most (2.28 if rows' scale is not frequencies.scale).
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (ropePlanSelfTest), if inputs,
  *     products and results are zero or normal. Elements that do not rotate move as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
@@ -166,7 +166,7 @@ ROPE_API const char* ropeRuleName(RopeRuleKind kind);
 /** The frequencies that plans and shaders take, from a rule or your own: `{values, pairs, scale}`. The doubles count as
  * exact. A negative frequency rotates the other way; 0 leaves a pair where it is. */
 typedef struct RopeFrequencies {
-    /** Radians per position, each below 2^28 turns; `count` for each set. A plan takes null, or checks the values. */
+    /** Radians per position, each below 2^28 turns; `count` for each set. A plan checks the values; null is allowed. */
     const double* values;
     uint32_t count;
     /** Factor on cos and sin of all sets (YaRN, LongRoPE): 2^-20 to 2^20, either sign; 0 means 1. */
@@ -196,7 +196,7 @@ typedef enum RopeAngle {
 
 ROPE_API size_t ropeFrequencyBytes(uint32_t count); /**< 16 bytes a pair */
 /** Writes what FREQUENCIES holds: ropeFrequencyBytes(pairs of all sets) bytes, the same for every plan of a layer type.
- * With words of the other angle cos and sin are NaN. docs/encodings.md ("The words of frequencies") has the rest. */
+ * Words of the other angle make cos and sin NaN. docs/encodings.md ("The words of frequencies") has the rest. */
 ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                          RopeReason* reason);
 /** Divides words of frequencies by float32 factors, one for each pair (LongRoPE's, Llama 3's in ggml), also in place.
@@ -298,12 +298,12 @@ ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /**< 4 or 8 */
 ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement element, uint64_t count);
 
 /** POSITIONS holds a row for each axis that the frequencies name: [axes][batch][tokens] positions, or [axes][batch]
- * starts. Strides of 0 mean this layout. `{ROPE_POSITIONS_COUNTED, step}` is one step of a decoder without a buffer.
+ * starts. Strides of 0 mean this layout. For a decoder's step `{ROPE_POSITIONS_COUNTED, step}` needs no buffer.
  *
  * Packed sequences follow each other in one batch. POSITIONS holds a row of sequences + 1 cumulative lengths, the first
- * 0, and then the row of starts; all axes share them. A token behind the last sequence does not rotate. Several sets of
- * frequencies need one row more, the last: a set's number for each token, start or packed sequence, by the kind. The
- * numbers are int32 if positions are float32. A token whose set does not exist does not rotate and is counted. */
+ * 0, and then the row of starts; all axes share them. A token behind the last sequence does not rotate. With several
+ * sets of frequencies a last row has the set of each token, start or packed sequence, as `kind` counts them (int32 if
+ * positions are float32). A token whose set does not exist does not rotate and is counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
     /** COUNTED: token 0's position. */
@@ -376,9 +376,9 @@ typedef struct RopeRotation {
     uint32_t rotary_begin, rotary_dim;
     /** HALF: pairs lie inside chunks of this many elements; 0: rotary_dim. Gemma 4's vision: rotary_dim / axes. */
     uint32_t chunk_dim;
-    /** pairing_out: another than `pairing` only out of place. */
+    /** pairing_out: may differ from `pairing` only out of place. */
     RopePairing pairing, pairing_out;
-    /** How many tokens at each sequence's begin and end do not rotate (class tokens). They keep entries and rows. */
+    /** How many tokens at each sequence's begin and end do not rotate (class tokens). The buffers still hold theirs. */
     uint32_t skip_first, skip_last;
     RopeOperation operation;
     RopeSource source;
@@ -435,7 +435,7 @@ typedef enum RopeSlot {
     ROPE_SLOT_POSITIONS = 0,
     ROPE_SLOT_FREQUENCIES = 1, /**< from ropeWriteFrequencies or ropePlanFactors, for the angle of the plan */
     ROPE_SLOT_ROWS = 2,
-    ROPE_SLOT_Q = 3, /**< relative vectors of values: the attention's weights */
+    ROPE_SLOT_Q = 3, /**< with ROPE_RELATIVE_VALUES: attention's weights */
     ROPE_SLOT_K = 4,
     ROPE_SLOT_Q_OUT = 5,
     ROPE_SLOT_K_OUT = 6,
@@ -724,7 +724,7 @@ typedef struct RopeNorm {
     uint32_t begin, dim;
     /** 1: the norm has no weights (Llama 4, Gemma's V). */
     uint32_t no_weights;
-    /** Your array; with `after` in pairing_out's order. Null: weights lie in Q_WEIGHTS or K_WEIGHTS (V: refused). */
+    /** Your array (if `after`: in pairing_out's order). Null: weights lie in Q_WEIGHTS or K_WEIGHTS (V: refused). */
     const float* weights;
     /** LAYER: your array beside `weights`; null: none. */
     const float* biases;
@@ -732,8 +732,8 @@ typedef struct RopeNorm {
     RopeElement weights_element;
     /** In the buffer: elements before the first weight, at most 2^33. Another offset takes the same pipeline. */
     uint64_t weights_offset;
-    /** From a head's weights to the next head's; 0: heads share them; with all_heads: `dim`. From a token's to the next
-     * token's; 0: tokens share them. With an array the first is 0 or `dim`, and the second is 0. */
+    /** From a head's weights to the next head's; 0: heads share them (with all_heads 0 means `dim`). From a token's to
+     * the next token's; 0: tokens share them. With an array the first is 0 or `dim`, and the second is 0. */
     uint64_t weights_head_stride, weights_token_stride;
     /** Added to each weight: 1 for Gemma. */
     float weight_plus;
@@ -761,7 +761,7 @@ typedef enum RopeCacheKind {
     ROPE_CACHE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheKind;
 typedef enum RopeCacheOrder {
-    ROPE_CACHE_NHD = 0, /**< [page][slot][head][element]; kinds POSITIONS and RING: each sequence's */
+    ROPE_CACHE_NHD = 0, /**< [page][slot][head][element]; kinds POSITIONS and RING: an array a sequence */
     ROPE_CACHE_HND = 1, /**< [page][head][slot][element] */
     ROPE_CACHE_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheOrder;
@@ -795,7 +795,7 @@ typedef struct RopeFusedTensor {
     RopeElement element;
     /** 1: the biases [heads][head_dim] of buffer BIASES are added to the tensor (Qwen2, GPT-NeoX, Phi). */
     uint32_t bias;
-    /** Elements before the first bias: a constant of the pipeline. The RopeBuffer's offset is no such constant. */
+    /** Elements before the first bias: a constant of the pipeline. The RopeBuffer's offset adds no pipeline. */
     uint64_t bias_offset;
     RopeNorm norm;
     /** Elements of a block that Hadamard's matrix multiplies: 16 to 512, a power of two that divides the head; or 0. */
@@ -943,7 +943,7 @@ typedef struct RopeBiasDescription {
 } RopeBiasDescription;
 ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan);
 #define ROPE_MAX_BUCKETS 1024u
-/** Returns T5's bucket of a distance (key less query) in exact arithmetic, and 0 if a bias refuses the buckets. */
+/** Returns T5's bucket of a distance (key less query) in exact arithmetic, or 0 if a plan refuses the buckets. */
 ROPE_API uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional);
 /** Writes ALiBi's slopes of 1 to 65536 heads as published, each rounded once, the same on every platform. */
 ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReason* reason);
@@ -992,7 +992,7 @@ typedef struct RopeGgml {
     int32_t n_past, n_dims;
     /** GGML_ROPE_TYPE_NORMAL 0, NEOX 2, MROPE 8, VISION 24 or IMROPE 40. */
     int32_t mode;
-    /** n_ctx: not read. n_ctx_orig: read if ext_factor is not 0; if 0 itself, only pair 0 keeps its frequency. */
+    /** n_ctx: not read. n_ctx_orig: read if ext_factor is not 0; n_ctx_orig 0: only pair 0 keeps its frequency. */
     int32_t n_ctx, n_ctx_orig;
     /** 1 or more, and more than 1 if ext_factor is not 0; less than 2^64. */
     float freq_base;
@@ -1090,8 +1090,8 @@ ROPE_API RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin
 /* The CPU carries out a description in two ways at once: the shaders' own bits, and a reference in double that shares
  * no line with the shaders. Each array stands for the slot of its name, and has plan.bytes[slot] bytes. A source that
  * the description does not read may be null, and so may a result that you do not want. References have the
- * destination's layout. In place a result may be its source. `outside` counts as COUNTER does. A run refuses what plans
- * refuse, but for limits. It also refuses null frequencies.values if it makes angles. */
+ * destination's layout. In place a result may be its source. `outside` counts as COUNTER does. Except for limits, a run
+ * refuses what plans refuse. It also refuses null frequencies.values if it makes angles. */
 typedef struct RopeHostTable {
     const void* positions;
     double* reference_rows;
@@ -1100,7 +1100,7 @@ typedef struct RopeHostTable {
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 
-/** The references take true angles. From TABLE or ROWS they need positions and frequencies.values, or take the rows. */
+/** With TABLE or ROWS, null positions or frequencies.values make the references use the rows, and not true angles. */
 typedef struct RopeHostRotate {
     const void *positions, *rows, *q, *k;
     double *reference_q, *reference_k;
@@ -1111,7 +1111,7 @@ ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, 
                                       RopeReason* reason);
 
 /** The caches are k_out and v_out (with cache.one_buffer k_out alone). Their references hold elements that are not yet
- * quantized. A shift reads K from k_out too. With packed_qkv q holds K and V. In place, too, k_out gets K. */
+ * quantized. A shift reads K from k_out too. With packed_qkv q holds K and V. Even in place K is in k_out. */
 typedef struct RopeHostFused {
     const void *positions, *rows, *q, *k, *v, *slot_map, *q_weights, *k_weights, *biases;
     double *reference_q, *reference_k, *reference_v;
