@@ -118,7 +118,7 @@ typedef enum RopeRuleKind {
     ROPE_RULE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeRuleKind;
 
-/** Every rule reads rotary_dim and base. It reads another member only if the comment names the rule. Llama 3.1:
+/** Every rule reads rotary_dim and base. It reads other members only if their comments name it. Llama 3.1:
  *
  *     rule.kind = ROPE_RULE_LLAMA3, rule.rotary_dim = 128, rule.base = 500000, rule.factor = 8;
  *     rule.original_length = 8192; // low_freq_factor 1 and high_freq_factor 4 are what 0 means
@@ -378,7 +378,7 @@ typedef struct RopeRotation {
     uint32_t chunk_dim;
     /** pairing_out: may differ from `pairing` only out of place. */
     RopePairing pairing, pairing_out;
-    /** How many tokens at each sequence's begin and end do not rotate (class tokens). The buffers still hold theirs. */
+    /** How many tokens at each sequence's begin and end do not rotate (class tokens). Each has its entry and row. */
     uint32_t skip_first, skip_last;
     RopeOperation operation;
     RopeSource source;
@@ -592,7 +592,7 @@ typedef struct RopeTableDescription {
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 
 /** Divides every set of frequencies, as ropeDivideFrequencies does, by the same factors. They lie on the device. Reads
- * FREQUENCIES and FACTORS. Writes FREQUENCIES_OUT, other memory: bind it as FREQUENCIES of plans behind a barrier. */
+ * FREQUENCIES and FACTORS. Writes FREQUENCIES_OUT, other memory: bind it as FREQUENCIES after a barrier. */
 typedef struct RopeFactorsDescription {
     /** Pairs, 1 to ROPE_MAX_PAIRS. Sets; 0 means 1. */
     uint32_t count, sets;
@@ -830,7 +830,7 @@ typedef struct RopeCache {
 typedef struct RopeFusedDescription {
     /** Sequences (0: 1), and tokens of each. */
     uint32_t batch, tokens;
-    /** Of each tensor whose own head_dim is 0. It is 1 or more also where every tensor has its own. */
+    /** Of each tensor whose own head_dim is 0. It must be 1 or more even if all have their own. */
     uint32_t head_dim;
     /** Of Q, K and V as they are read; 0: float32. */
     RopeElement element;
@@ -986,7 +986,7 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
                                      RopePlan* plan);
 
 /* ---- ggml -------------------------------------------------------------------------------------------------------- */
-/** ggml's rope operator: copy the 64 bytes of op_params here. With head_dim these bytes can be a cache's key. */
+/** ggml's rope operator: copy the 64 bytes of op_params here. These bytes and head_dim can be a lookup key. */
 typedef struct RopeGgml {
     /** n_past: not read. n_dims: elements that rotate (VISION: half of them). */
     int32_t n_past, n_dims;
@@ -1111,7 +1111,7 @@ ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, 
                                       RopeReason* reason);
 
 /** The caches are k_out and v_out (with cache.one_buffer k_out alone). Their references hold elements that are not yet
- * quantized. A shift reads K from k_out too. With packed_qkv q holds K and V. Even in place K is in k_out. */
+ * quantized. A shift reads K from k_out too. With packed_qkv q holds K and V. k_out gets K even in place. */
 typedef struct RopeHostFused {
     const void *positions, *rows, *q, *k, *v, *slot_map, *q_weights, *k_weights, *biases;
     double *reference_q, *reference_k, *reference_v;
