@@ -48,8 +48,7 @@ def try_type(data, configuration, rotary):
         try:
             config = configuration(**expanded)
             for layer, outcome in outcomes(rotary(config)):
-                if runs(config, outcome[0]):
-                    found.setdefault(layer, {})[index] = outcome
+                found.setdefault(layer, {})[index] = outcome if runs(config, outcome[0]) else None
         except Exception:  # the class refuses these keys, or cannot run with them, in a way of its own
             continue
     if layer_types:
@@ -59,9 +58,11 @@ def try_type(data, configuration, rotary):
         earlier = {index: tuple(outcome) for outcome, indices in data["types"].get(name, []) for index in indices}
         by_outcome = {}
         for index, outcome in sorted({**earlier, **sets}.items()):
-            by_outcome.setdefault(outcome, []).append(index)
+            if outcome:
+                by_outcome.setdefault(outcome, []).append(index)
         data["types"][name] = [[list(outcome), indices] for outcome, indices in by_outcome.items()]
-    print(f"{configuration.model_type}: {sum(map(len, found.values()))} outcomes")
+    count = sum(outcome is not None for sets in found.values() for outcome in sets.values())
+    print(f"{configuration.model_type}: {count} outcomes")
 
 
 def row(name, value):
