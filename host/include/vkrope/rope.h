@@ -689,7 +689,7 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *     d.cache.kind = ROPE_CACHE_SLOTS, d.cache.slots = rows, d.cache.map_element = ROPE_POSITION_INT64;
  *     b.slots[ROPE_SLOT_K] = k, b.slots[ROPE_SLOT_K_OUT] = cache, b.slots[ROPE_SLOT_SLOT_MAP] = row_numbers;
  *
- *     DeepSeek V3: Q of 128 + 64 elements in place; K, the latent, has 512 + 64, and 512 are normed.
+ *     DeepSeek V3: Q of 128 + 64 elements in place. K, the latent, has 512 + 64, and 512 are normed.
  *     d.tokens = tokens, d.head_dim = 192, d.element = ROPE_ELEMENT_BF16;
  *     d.rotation.frequencies = f, d.rotation.rotary_dim = 64, d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
  *     d.q.heads = 128, d.q.rotary_begin = 128;
