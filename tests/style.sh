@@ -33,7 +33,7 @@ check_format() {
 }
 
 compiled() { # of the repository, each once
-    sed -n "s|^ *\"file\": \"$root/\(.*\)\".*|\1|p" "$build/compile_commands.json" | grep -E '^(host|tests|bench)/' | LC_ALL=C sort -u
+    sed -n "s|^ *\"file\": \"$root/\(.*\)\".*|\1|p" "$clean/compile_commands.json" | grep -E '^(host|tests|bench)/' | LC_ALL=C sort -u
 }
 
 tidy_file() {
@@ -59,9 +59,17 @@ check_tidy() {
     [ -f "$build/compile_commands.json" ] || skip "$build has no compile_commands.json, which Ninja and make write"
     clean=$build/tidy
     mkdir -p "$clean"
-    # GCC's precompiled header is none for clang, which reads what it holds. Some options are GCC's alone.
-    sed -E -e 's|-Winvalid-pch -include [^ "]*/cmake_pch\.hxx|-include gtest/gtest.h|' -e 's|("command": ")[^ ]*ccache |\1|' \
-        "$build/compile_commands.json" >"$clean/compile_commands.json"
+    # GCC's precompiled header is none for clang, which reads what it holds. Files that are compiled together are looked at apart.
+    python3 - "$build/compile_commands.json" >"$clean/compile_commands.json" <<'END'
+import json, re, sys
+entries = []
+for entry in json.load(open(sys.argv[1])):
+    file, command = entry["file"], re.sub(r"^\S*ccache ", "", entry["command"])
+    command = re.sub(r"-Winvalid-pch -include \S*/cmake_pch\.hxx", "-include gtest/gtest.h", command)
+    for part in re.findall('#include "(.*)"', open(file).read()) if "/Unity/" in file else [file]:
+        entries.append({"directory": entry["directory"], "command": command.replace(file, part), "file": part})
+json.dump(entries, sys.stdout, indent=0)
+END
     common=$( (sources 'h|hpp' | xargs cat && cat .clang-tidy tests/.clang-tidy "$build/compile_commands.json") | sha256sum | cut -d ' ' -f 1)
     extra="--extra-arg=-isystem$(gcc -print-file-name=include)" # the compiler's own headers, which the tool comes without
     [ "$1" = --all ] || extra+=' --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=20000'
