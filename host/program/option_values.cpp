@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 
 namespace tool {
 namespace {
@@ -41,6 +42,48 @@ std::string textBetween(const std::string& text, const char* before, const char*
 }
 
 } // namespace
+
+CLI::Option* addFlag(CLI::App* app, const char* name, bool* to, const char* help) {
+    return app->add_flag(name, *to, help);
+}
+
+template <typename T> CLI::Option* addOption(CLI::App* app, const char* name, T* to, const char* help) {
+    return app->add_option(name, *to, help);
+}
+template CLI::Option* addOption(CLI::App*, const char*, std::string*, const char*);
+template CLI::Option* addOption(CLI::App*, const char*, std::vector<std::string>*, const char*);
+template CLI::Option* addOption(CLI::App*, const char*, uint32_t*, const char*);
+template CLI::Option* addOption(CLI::App*, const char*, std::optional<uint32_t>*, const char*);
+template CLI::Option* addOption(CLI::App*, const char*, std::vector<uint32_t>*, const char*);
+template CLI::Option* addOption(CLI::App*, const char*, int64_t*, const char*);
+template CLI::Option* addOption(CLI::App*, const char*, double*, const char*);
+
+void addFooter(CLI::App* app, const char* text) { app->footer(text); }
+
+void require(CLI::Option* option) { option->required(); }
+
+void excludes(CLI::Option* option, CLI::Option* other) { option->excludes(other); }
+
+void excludesOthers(CLI::Option* option, CLI::App* app) {
+    for (CLI::Option* other : app->get_options()) {
+        if (other != option && !other->check_lname("help")) option->excludes(other);
+    }
+}
+
+void needsEachOther(CLI::Option* one, CLI::Option* other) {
+    one->needs(other);
+    other->needs(one);
+}
+
+void takesNoMore(CLI::Option* option) { option->allow_extra_args(false); }
+
+void takesList(CLI::Option* option) { option->delimiter(',')->allow_extra_args(false); }
+
+void takesOneOf(CLI::Option* option, const std::vector<std::string>& names) { option->check(CLI::IsMember(names)); }
+
+void takesWhat(CLI::Option* option, const std::function<std::string(const std::string&)>& refuse) {
+    option->check(refuse);
+}
 
 void takesCount(CLI::Option* option, const char* what, uint64_t low, uint64_t high) {
     const std::string wanted = rangeText(what, static_cast<double>(low), static_cast<double>(high));

@@ -15,8 +15,6 @@
 #include "bench/harness/allocations.hpp"
 #include "bench/harness/keep_awake.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -348,36 +346,34 @@ const char kBenchFooter[] =
 
 RunCommand addBenchCommand(CLI::App* app) {
     const auto options = std::make_shared<BenchOptions>();
-    app->add_option("--device", options->device,
-                    "a device's index or a part of its name; without it the best there is");
+    addOption(app, "--device", &options->device,
+              "a device's index or a part of its name; without it the best there is");
     addCaseOptions(app, &options->cases);
-    takesCount(app->add_option("--rounds", options->rounds, "of each case; without it as many as fit some seconds"),
+    takesCount(addOption(app, "--rounds", &options->rounds, "of each case; without it as many as fit some seconds"),
                "a whole number of rounds", 1, 100000);
-    takesCount(app->add_option("--batch", options->batch, "sequences of --tokens each; without it 1"),
+    takesCount(addOption(app, "--batch", &options->batch, "sequences of --tokens each; without it 1"),
                "a whole number of sequences", 1, 1024);
-    takesCount(app->add_option("--packed", options->packed,
-                               "sequences that have --tokens together; the second is twice as long as the first, the "
-                               "third three times, and so on"),
+    takesCount(addOption(app, "--packed", &options->packed,
+                         "sequences that have --tokens together; the second is twice as long as the first, the "
+                         "third three times, and so on"),
                "a whole number of sequences", 1, 1024);
     addTimingOptions(app, &options->timing);
-    takesTuning(app->add_option(
-        "--tuning", options->tuning,
-        "in place of the library's own: group size, heads and pairs, as 128,2,8; no bit depends on it"));
-    app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
-    app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");
-    app->add_flag(
-        "--encodings", options->encodings,
+    takesTuning(
+        addOption(app, "--tuning", &options->tuning,
+                  "in place of the library's own: group size, heads and pairs, as 128,2,8; no bit depends on it"));
+    addFlag(app, "--table", &options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
+    addFlag(app, "--fused", &options->fused, "instead, the passes from projection to cache, beside what they replace");
+    addFlag(
+        app, "--encodings", &options->encodings,
         "instead, what is added to embeddings, and biases on scores (--tokens are their queries), beside copies, and "
         "additions beside a kernel that only adds, sum");
-    app->add_option("--only", options->only, "those measurements alone whose names have this in them, as kv_q8_0");
-    app->add_option(
-           "--beside", options->beside,
-           "another project's shaders, which take turns with each case: a description in JSON, as docs/bench.md "
-           "has it; may be given again")
-        ->allow_extra_args(false);
-    app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
-    app->add_flag("--json", options->json, "as JSON, which python -m vkrope plot bandwidth draws");
-    app->footer(kBenchFooter);
+    addOption(app, "--only", &options->only, "those measurements alone whose names have this in them, as kv_q8_0");
+    takesNoMore(addOption(app, "--beside", &options->beside,
+                          "another project's shaders, which take turns with each case: a description in JSON, as "
+                          "docs/bench.md has it; may be given again"));
+    addFlag(app, "--costs", &options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
+    addFlag(app, "--json", &options->json, "as JSON, which python -m vkrope plot bandwidth draws");
+    addFooter(app, kBenchFooter);
     return [options](Failure* failure) { return runBench(*options, failure); };
 }
 

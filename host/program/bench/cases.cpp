@@ -2,7 +2,6 @@
 
 #include "program/option_values.hpp"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -40,7 +39,9 @@ void choose(const std::vector<measure::Named<T>>& all, const std::vector<std::st
 // The option takes a name, or several with commas between them, and may be given again.
 void takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names, std::vector<std::string>* to,
                 const char* help) {
-    app->add_option(name, *to, help)->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
+    CLI::Option* option = addOption(app, name, to, help);
+    takesList(option);
+    takesOneOf(option, names);
 }
 
 bool readTuningNumbers(const std::string& text, uint32_t three[3]) {
@@ -72,29 +73,28 @@ void addCaseOptions(CLI::App* app, CaseOptions* options) {
     std::vector<std::string> models;
     for (const measure::ModelShape& model : measure::modelShapes()) models.emplace_back(model.name);
     takesNames(app, "--model", models, &options->models, "whose Q and K; several with commas between them");
-    takesCount(app->add_option("--tokens", options->tokens, "how many; several with commas between them")
-                   ->delimiter(',')
-                   ->allow_extra_args(false),
-               "a whole number of tokens", 1, 1u << 20);
+    CLI::Option* tokens = addOption(app, "--tokens", &options->tokens, "how many; several with commas between them");
+    takesList(tokens);
+    takesCount(tokens, "a whole number of tokens", 1, 1u << 20);
     takesNames(app, "--element", namesOf(measure::elements()), &options->elements, "of Q and K");
     takesNames(app, "--pairing", namesOf(measure::pairings()), &options->pairings, "of Q and K");
     takesNames(app, "--place", namesOf(measure::placements()), &options->places, "where the result goes");
     takesNames(app, "--source", namesOf(measure::sources()), &options->sources, "of cos and sin");
-    app->add_flag("--all", options->all, "take every value of each option that is not given: hours on a CPU's driver");
+    addFlag(app, "--all", &options->all, "take every value of each option that is not given: hours on a CPU's driver");
 }
 
 void addTimingOptions(CLI::App* app, TimingOptions* options) {
-    app->add_option(
-           "--clock", options->clock,
-           "device: its timestamps; host: around submit and wait, less what submitting an empty dispatch takes")
-        ->check(CLI::IsMember({"device", "host"}));
-    takesCount(app->add_option("--working-set", options->working_set,
-                               "MiB of buffers used in turns, so that no cache holds them; 0: one set of buffers; "
-                               "without it 256, on a CPU's driver 0"),
+    takesOneOf(addOption(app, "--clock", &options->clock,
+                         "device: its timestamps; host: around submit and wait, less what submitting an empty dispatch "
+                         "takes"),
+               {"device", "host"});
+    takesCount(addOption(app, "--working-set", &options->working_set,
+                         "MiB of buffers used in turns, so that no cache holds them; 0: one set of buffers; "
+                         "without it 256, on a CPU's driver 0"),
                "a whole number of MiB", 0, 65536);
-    app->add_flag("--bounds-checks", options->bounds_checks,
-                  "leave a driver's checks of bounds in all pipelines; without it they go without, if the device has "
-                  "VK_EXT_pipeline_robustness");
+    addFlag(app, "--bounds-checks", &options->bounds_checks,
+            "leave a driver's checks of bounds in all pipelines; without it they go without, if the device has "
+            "VK_EXT_pipeline_robustness");
 }
 
 measure::BenchDevice openTimedDevice(const std::string& select, const TimingOptions& options) {
@@ -120,7 +120,7 @@ nlohmann::ordered_json clockJson(const measure::ClockProbe& clock) {
 }
 
 void takesTuning(CLI::Option* option) {
-    option->check([](const std::string& given) {
+    takesWhat(option, [](const std::string& given) {
         uint32_t three[3];
         return readTuningNumbers(given, three)
                    ? std::string()

@@ -3,10 +3,9 @@
 #include "program/check/caches.hpp"
 #include "program/check/halves.hpp"
 #include "program/elements.hpp"
+#include "program/option_values.hpp"
 #include "program/progress.hpp"
 #include "program/tool.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cinttypes>
@@ -272,9 +271,9 @@ const char kCheckFooter[] =
 RunCommand addCheckCommand(CLI::App* app) {
     const auto device = std::make_shared<std::string>();
     const auto quick = std::make_shared<bool>(false);
-    app->add_option("--device", *device, "a device's index or a part of its name; without it the best there is");
-    app->add_flag("--quick", *quick, "far fewer cases: less than a minute on a CPU's driver, not ten");
-    app->footer(kCheckFooter);
+    addOption(app, "--device", device.get(), "a device's index or a part of its name; without it the best there is");
+    addFlag(app, "--quick", quick.get(), "far fewer cases: less than a minute on a CPU's driver, not ten");
+    addFooter(app, kCheckFooter);
     return [device, quick](Failure* failure) { return runCheck(*device, *quick, failure); };
 }
 

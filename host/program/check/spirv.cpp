@@ -1,9 +1,8 @@
 // vkrope check-spirv: finds the operations of a shader that a driver may fuse.
 #include "program/check/contraction.hpp"
 #include "program/check/interface.hpp"
+#include "program/option_values.hpp"
 #include "program/tool.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <memory>
@@ -94,12 +93,12 @@ const char kCheckSpirvExample[] =
 
 RunCommand addCheckSpirvCommand(CLI::App* app) {
     const auto options = std::make_shared<CheckSpirvOptions>();
-    app->add_option("FILE", options->files, "SPIR-V modules, as glslc -o writes them")->required();
-    app->add_option("--within", options->within,
-                    "count only what comes from a source file or function whose name holds this: pair.h is the\n"
-                    "rotation's; the module must be compiled with glslc -g");
-    app->add_flag("--all", options->all, "count every product and sum without NoContraction: sums may be reordered");
-    app->footer(kCheckSpirvExample);
+    require(addOption(app, "FILE", &options->files, "SPIR-V modules, as glslc -o writes them"));
+    addOption(app, "--within", &options->within,
+              "count only what comes from a source file or function whose name holds this: pair.h is the\n"
+              "rotation's; the module must be compiled with glslc -g");
+    addFlag(app, "--all", &options->all, "count every product and sum without NoContraction: sums may be reordered");
+    addFooter(app, kCheckSpirvExample);
     return [options](Failure* failure) { return runCheckSpirv(*options, failure); };
 }
 

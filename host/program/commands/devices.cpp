@@ -1,9 +1,9 @@
 // vkrope devices: names the Vulkan devices, their offers and their rounding.
+#include "program/option_values.hpp"
 #include "program/tool.hpp"
 
 #include <vkrope/device.hpp>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cinttypes>
@@ -101,8 +101,8 @@ bool runDevices(bool json, Failure* failure) {
 
 RunCommand addDevicesCommand(CLI::App* app) {
     const auto json = std::make_shared<bool>(false);
-    app->add_flag("--json", *json, "as JSON");
-    app->footer("example:\n  vkrope devices --json");
+    addFlag(app, "--json", json.get(), "as JSON");
+    addFooter(app, "example:\n  vkrope devices --json");
     return [json](Failure* failure) { return runDevices(*json, failure); };
 }
 

@@ -5,8 +5,6 @@
 #include "program/option_values.hpp"
 #include "program/target.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -136,26 +134,31 @@ RopeFrequencies describeFrequencies(const Encoding& encoding, const Positions& p
             several ? model.axes.data() : nullptr, 1};
 }
 
-void addModelOptions(CLI::App* app, ModelOptions* options) {
-    app->add_option("--config", options->config, "a model's config.json, as Hugging Face has it, or its .gguf");
-    app->add_option(
-        "--layer-type", options->layer_type,
+// Returns --config.
+static CLI::Option* addModel(CLI::App* app, ModelOptions* options, const char* length_help) {
+    CLI::Option* config =
+        addOption(app, "--config", &options->config, "a model's config.json, as Hugging Face has it, or its .gguf");
+    addOption(
+        app, "--layer-type", &options->layer_type,
         "which type of layers, if a model's layers differ: full_attention, sliding_attention, ...; vision or audio for "
         "the part of a model that reads images or sounds; without it full_attention, or the type that rotates");
-    takesCount(app->add_option("--layer", options->layer,
-                               "one layer by its number, from 0 on, where layers differ; --layer-type may be left out"),
+    takesCount(addOption(app, "--layer", &options->layer,
+                         "one layer by its number, from 0 on, where layers differ; --layer-type may be left out"),
                "a whole number", 0, 65535);
-    CLI::Option* length = app->add_option(
-        "--length", options->length,
-        "the largest position so far plus 1, a whole number, for rules that depend on it; without it table and rotate "
-        "take the length from --positions, and other commands take the model's original length");
-    takesNumber(length, "a whole number of positions", 1, 0x1p53, true);
+    takesNumber(addOption(app, "--length", &options->length, length_help), "a whole number of positions", 1, 0x1p53,
+                true);
+    return config;
+}
+
+void addModelOptions(CLI::App* app, ModelOptions* options) {
+    addModel(app, options,
+             "the largest position so far plus 1, a whole number, for rules that depend on it; without it table and "
+             "rotate take the length from --positions, and other commands take the model's original length");
 }
 
 void addRotaryDim(CLI::App* app, uint32_t* rotary_dim) {
-    CLI::Option* option =
-        app->add_option("--rotary-dim", *rotary_dim, "elements of the head that are rotated, an even number");
-    takesCount(option, "a whole number", 2, uint64_t{2} * ROPE_MAX_PAIRS);
+    takesCount(addOption(app, "--rotary-dim", rotary_dim, "elements of the head that are rotated, an even number"),
+               "a whole number", 2, uint64_t{2} * ROPE_MAX_PAIRS);
 }
 
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
@@ -177,16 +180,14 @@ bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEnco
 }
 
 void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
-    addModelOptions(app, &options->model);
-    app->get_option("--config")->required();
-    app->get_option("--length")
-        ->description("the largest position so far plus 1, for rules that depend on it; without it the largest of "
-                      "--positions plus 1");
+    require(addModel(app, &options->model,
+                     "the largest position so far plus 1, for rules that depend on it; without it the largest of "
+                     "--positions plus 1"));
     addRotaryDim(app, &options->rotary_dim);
-    app->add_option("--angle", options->angle,
-                    "exact, or compatible: the float32 product that PyTorch forms; without it exact")
-        ->check(CLI::IsMember({"exact", "compatible"}));
-    app->add_option("--device", options->device, kDeviceHelp);
+    takesOneOf(addOption(app, "--angle", &options->angle,
+                         "exact, or compatible: the float32 product that PyTorch forms; without it exact"),
+               {"exact", "compatible"});
+    addOption(app, "--device", &options->device, kDeviceHelp);
 }
 
 namespace {

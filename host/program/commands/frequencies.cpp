@@ -4,9 +4,9 @@
 #include "program/commands/encoding.hpp"
 #include "program/elements.hpp"
 #include "program/files/arrays.hpp"
+#include "program/option_values.hpp"
 #include "program/tool.hpp"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -229,14 +229,12 @@ RunCommand addFrequenciesCommand(CLI::App* app) {
     const auto options = std::make_shared<FrequenciesOptions>();
     addModelOptions(app, &options->model);
     addRotaryDim(app, &options->rotary_dim);
-    app->add_flag("--json", options->json, "print JSON");
-    app->add_option("--npy", options->npy,
-                    "write the frequencies to an .npy of float64, as vkrope.Encoding of the Python package takes them");
-    const std::vector<CLI::Option*> others = app->get_options([](CLI::Option* o) { return !o->check_lname("help"); });
-    CLI::Option* schema =
-        app->add_flag("--json-schema", options->schema, "print the JSON schema of what --json prints, by itself");
-    for (CLI::Option* other : others) schema->excludes(other);
-    app->footer(kFrequenciesExample);
+    addFlag(app, "--json", &options->json, "print JSON");
+    addOption(app, "--npy", &options->npy,
+              "write the frequencies to an .npy of float64, as vkrope.Encoding of the Python package takes them");
+    excludesOthers(
+        addFlag(app, "--json-schema", &options->schema, "print the JSON schema of what --json prints, by itself"), app);
+    addFooter(app, kFrequenciesExample);
     return [options](Failure* failure) { return runFrequencies(*options, failure); };
 }
 

@@ -3,9 +3,9 @@
 #include "models/words.hpp"
 #include "program/elements.hpp"
 #include "program/files/npy.hpp"
+#include "program/option_values.hpp"
 #include "program/tool.hpp"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -221,11 +221,11 @@ const char kModelsFooter[] =
 
 RunCommand addModelsCommand(CLI::App* app) {
     const auto options = std::make_shared<ModelsOptions>();
-    app->add_option("name", options->name,
-                    "a model_type of a config.json, or a _class_name of diffusers; without it all known ones");
-    app->add_flag("--gguf", options->gguf, "list the architectures of .gguf files instead");
-    app->add_flag("--json", options->json, "print JSON");
-    app->footer(kModelsFooter);
+    addOption(app, "name", &options->name,
+              "a model_type of a config.json, or a _class_name of diffusers; without it all known ones");
+    addFlag(app, "--gguf", &options->gguf, "list the architectures of .gguf files instead");
+    addFlag(app, "--json", &options->json, "print JSON");
+    addFooter(app, kModelsFooter);
     return [options](Failure* failure) { return runModels(*options, failure); };
 }
 

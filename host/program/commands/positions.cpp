@@ -2,8 +2,6 @@
 #include "program/commands/positions.hpp"
 #include "program/files/arrays.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

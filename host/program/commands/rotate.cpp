@@ -7,8 +7,6 @@
 #include "program/target.hpp"
 #include "program/tool.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -133,39 +131,38 @@ bool runRotate(const RotateOptions& options, Failure* failure) {
 // ---- The options of the command
 
 void addFileOptions(CLI::App* app, RotateOptions* options) {
-    app->add_option("--positions", options->positions, kPositionsHelp)->required();
-    app->add_option("--q", options->q, "an array in the order of --order")->required();
-    app->add_option("--q-out", options->q_out, "the file to write, of the same shape")->required();
-    CLI::Option* k = app->add_option("--k", options->k, "K beside Q, with heads of its own");
-    CLI::Option* k_out = app->add_option("--k-out", options->k_out, "the file to write");
-    k->needs(k_out);
-    k_out->needs(k);
+    require(addOption(app, "--positions", &options->positions, kPositionsHelp));
+    require(addOption(app, "--q", &options->q, "an array in the order of --order"));
+    require(addOption(app, "--q-out", &options->q_out, "the file to write, of the same shape"));
+    CLI::Option* k = addOption(app, "--k", &options->k, "K beside Q, with heads of its own");
+    needsEachOther(k, addOption(app, "--k-out", &options->k_out, "the file to write"));
 }
 
 void addChoiceOptions(CLI::App* app, RotateOptions* options) {
-    const CLI::IsMember pairing(pairingNames()), element(elementNames());
-    app->add_option("--order", options->order,
-                    "the axes: batch, seq, heads, dim as bshd or bhsd; without a batch shd or hsd; with one head bsd; "
-                    "without it bshd, and bsd if the rank is 3")
-        ->check(CLI::IsMember({"bshd", "bhsd", "bsd", "shd", "hsd"}));
-    app->add_option("--pairing", options->pairing, "half or interleaved; without it the model's, which must be known")
-        ->check(pairing);
-    app->add_option("--pairing-out", options->pairing_out,
-                    "the pairing of the output; without it the model's, else the input's")
-        ->check(pairing);
+    takesOneOf(addOption(app, "--order", &options->order,
+                         "the axes: batch, seq, heads, dim as bshd or bhsd; without a batch shd or hsd; with one head "
+                         "bsd; without it bshd, and bsd if the rank is 3"),
+               {"bshd", "bhsd", "bsd", "shd", "hsd"});
+    takesOneOf(addOption(app, "--pairing", &options->pairing,
+                         "half or interleaved; without it the model's, which must be known"),
+               pairingNames());
+    takesOneOf(addOption(app, "--pairing-out", &options->pairing_out,
+                         "the pairing of the output; without it the model's, else the input's"),
+               pairingNames());
     takesCount(
-        app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts"),
+        addOption(app, "--rotary-offset", &options->rotary_offset, "element of the head where the rotary part starts"),
         "a whole number", 0, UINT32_MAX);
     CLI::Option* transpose =
-        app->add_flag("--transpose", options->transpose, "turn back, keeping the scale: the gradient");
-    CLI::Option* inverse = app->add_flag("--inverse", options->inverse, "turn back and undo the scale");
-    app->add_flag("--shift", options->shift, "turn rotated elements once more, by a delta, without scale")
-        ->excludes(transpose)
-        ->excludes(inverse);
-    inverse->excludes(transpose);
-    app->add_option("--element", options->element, kElementHelp)->check(element);
-    app->add_option("--element-out", options->element_out, "what the output holds; without it the same")
-        ->check(element);
+        addFlag(app, "--transpose", &options->transpose, "turn back, keeping the scale: the gradient");
+    CLI::Option* inverse = addFlag(app, "--inverse", &options->inverse, "turn back and undo the scale");
+    CLI::Option* shift =
+        addFlag(app, "--shift", &options->shift, "turn rotated elements once more, by a delta, without scale");
+    excludes(shift, transpose);
+    excludes(shift, inverse);
+    excludes(inverse, transpose);
+    takesOneOf(addOption(app, "--element", &options->element, kElementHelp), elementNames());
+    takesOneOf(addOption(app, "--element-out", &options->element_out, "what the output holds; without it the same"),
+               elementNames());
 }
 
 // The examples need nothing but a shell: they write an array of 0.747s, and positions of 4 x 4 patches.
@@ -192,7 +189,7 @@ RunCommand addRotateCommand(CLI::App* app) {
     addEncodingOptions(app, &options->encoding);
     addFileOptions(app, options.get());
     addChoiceOptions(app, options.get());
-    app->footer(kRotateExample);
+    addFooter(app, kRotateExample);
     return [options](Failure* failure) { return runRotate(*options, failure); };
 }
 

@@ -2,11 +2,10 @@
 #include "program/commands/encoding.hpp"
 #include "program/commands/positions.hpp"
 #include "program/files/arrays.hpp"
+#include "program/option_values.hpp"
 #include "program/progress.hpp"
 #include "program/target.hpp"
 #include "program/tool.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cinttypes>
@@ -116,10 +115,10 @@ const char kTableExample[] =
 RunCommand addTableCommand(CLI::App* app) {
     const auto options = std::make_shared<TableOptions>();
     addEncodingOptions(app, &options->encoding);
-    app->add_option("--positions", options->positions, kPositionsHelp)->required();
-    app->add_option("--cos", options->cos, "the file to write the cosines to, float32 [positions, pairs]")->required();
-    app->add_option("--sin", options->sin, "the file to write the sines to")->required();
-    app->footer(kTableExample);
+    require(addOption(app, "--positions", &options->positions, kPositionsHelp));
+    require(addOption(app, "--cos", &options->cos, "the file to write the cosines to, float32 [positions, pairs]"));
+    require(addOption(app, "--sin", &options->sin, "the file to write the sines to"));
+    addFooter(app, kTableExample);
     return [options](Failure* failure) { return runTable(*options, failure); };
 }
 
