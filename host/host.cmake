@@ -204,19 +204,11 @@ if(VKROPE_BUILD_TOOL OR VKROPE_BUILD_PYTHON)
         COMMAND ${writer} ${CMAKE_CURRENT_SOURCE_DIR}/host/models models_tables.inc DEPENDS ${writer} ${data} VERBATIM)
     add_library(vkrope-models STATIC
         ${CMAKE_CURRENT_BINARY_DIR}/models_tables.inc
-        host/models/config.cpp
-        host/models/gguf/gguf.cpp
-        host/models/gguf/header.cpp
-        host/models/gguf/layers.cpp
-        host/models/gguf/rule.cpp
-        host/models/grid.cpp
-        host/models/keys.cpp
-        host/models/layers.cpp
-        host/models/models.cpp
-        host/models/rule.cpp
-        host/models/source.cpp
-        host/models/values.cpp
-        host/models/words.cpp)
+        host/models/models.cpp)
+    vkrope_together(vkrope-models host/models/config.cpp host/models/grid.cpp host/models/keys.cpp host/models/layers.cpp
+        host/models/source.cpp host/models/values.cpp host/models/words.cpp)
+    vkrope_together(vkrope-models host/models/gguf/gguf.cpp host/models/gguf/header.cpp host/models/gguf/layers.cpp
+        host/models/gguf/rule.cpp host/models/rule.cpp)
     set_property(SOURCE host/models/models.cpp APPEND PROPERTY INCLUDE_DIRECTORIES ${CMAKE_CURRENT_BINARY_DIR})
     target_include_directories(vkrope-models PRIVATE ${VKROPE_ROOTS})
     target_link_libraries(vkrope-models PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
@@ -244,35 +236,21 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     configure_file(host/program/commands/frequencies_schema.cpp.in frequencies_schema.cpp @ONLY)
 
     add_executable(vkrope-tool
-        host/program/files/arrays.cpp
         host/program/bench/beside.cpp
-        host/program/bench/bench.cpp
-        host/program/bench/cases.cpp
-        host/program/bench/report.cpp
-        host/program/check/check.cpp
-        host/program/check/caches.cpp
-        host/program/check/case.cpp
-        host/program/check/halves.cpp
         host/program/check/spirv.cpp
         host/program/check/contraction.cpp
         host/program/check/interface.cpp
         host/program/check/covering.cpp
-        host/program/commands/devices.cpp
-        host/program/commands/encoding.cpp
-        host/program/elements.cpp
-        host/program/commands/frequencies.cpp
-        ${CMAKE_CURRENT_BINARY_DIR}/frequencies_schema.cpp
-        host/program/main.cpp
         host/program/check/matrix.cpp
-        host/program/commands/models.cpp
-        host/program/option_values.cpp
-        host/program/commands/positions.cpp
-        host/program/progress.cpp
-        host/program/commands/rotate.cpp
-        host/program/commands/rotate_request.cpp
-        host/program/commands/table.cpp
-        host/program/target.cpp
-        )
+        ${CMAKE_CURRENT_BINARY_DIR}/frequencies_schema.cpp)
+    vkrope_together(vkrope-tool host/program/bench/bench.cpp host/program/bench/cases.cpp host/program/bench/report.cpp)
+    vkrope_together(vkrope-tool host/program/commands/devices.cpp host/program/commands/frequencies.cpp
+        host/program/commands/models.cpp)
+    vkrope_together(vkrope-tool host/program/main.cpp host/program/option_values.cpp)
+    vkrope_together(vkrope-tool host/program/check/check.cpp host/program/check/caches.cpp host/program/check/case.cpp
+        host/program/check/halves.cpp host/program/commands/encoding.cpp host/program/elements.cpp
+        host/program/commands/positions.cpp host/program/commands/rotate.cpp host/program/commands/rotate_request.cpp
+        host/program/commands/table.cpp host/program/files/arrays.cpp host/program/progress.cpp host/program/target.cpp)
     target_include_directories(vkrope-tool PRIVATE ${VKROPE_ROOTS} ${VKROPE_SPIRV_INCLUDE})
     target_link_libraries(vkrope-tool PRIVATE vkrope-models vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)

@@ -19,66 +19,60 @@ target_link_libraries(vkrope-many PRIVATE vkrope-device GTest::gtest)
 target_compile_options(vkrope-many PRIVATE ${VKROPE_WARNINGS} $<$<CONFIG:Release>:-O1>)
 add_executable(vkrope-tests $<TARGET_OBJECTS:vkrope-many> tests/decoder/kernels.cpp tests/program/check/contraction_test.cpp)
 
-# The files of a call are compiled as one, in half the time. Where two files have one name, they are in two calls. For another
-# machine, and by clang-tidy, each is compiled by itself, which finds a forgotten include.
-if(NOT CMAKE_CROSSCOMPILING)
-    set_target_properties(vkrope-tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-endif()
-function(vkrope_together first)
-    target_sources(vkrope-tests PRIVATE ${first} ${ARGN})
-    string(MAKE_C_IDENTIFIER ${first} group)
-    set_property(SOURCE ${first} ${ARGN} PROPERTY UNITY_GROUP ${group})
-endfunction()
-vkrope_together(tests/gpu/add_test.cpp tests/gpu/angle_test.cpp tests/gpu/decoder_test.cpp tests/gpu/element_test.cpp
+vkrope_together(vkrope-tests tests/gpu/add_test.cpp tests/gpu/angle_test.cpp tests/gpu/decoder_test.cpp tests/gpu/element_test.cpp
     tests/gpu/examples_test.cpp tests/gpu/floor_test.cpp tests/gpu/frames_test.cpp tests/gpu/groups_test.cpp
     tests/gpu/hadamard_test.cpp)
-vkrope_together(tests/gpu/heads_test.cpp tests/gpu/fused_test.cpp tests/gpu/lacking_test.cpp tests/gpu/large_test.cpp
+vkrope_together(vkrope-tests tests/gpu/heads_test.cpp tests/gpu/fused_test.cpp tests/gpu/lacking_test.cpp tests/gpu/large_test.cpp
     tests/gpu/position_test.cpp tests/gpu/selftest_test.cpp tests/gpu/table_test.cpp tests/gpu/zeros_test.cpp
     tests/gpu/vectors_caches_test.cpp)
-vkrope_together(tests/gpu/factors_test.cpp tests/gpu/relative_test.cpp tests/gpu/rotate_test.cpp tests/gpu/vectors_onnx_test.cpp
-    tests/decoder/decoder.cpp tests/decoder/model.cpp tests/decoder/stages.cpp tests/device/device_test.cpp)
-vkrope_together(tests/gpu/fused_sequences_test.cpp tests/gpu/scale_test.cpp tests/gpu/vectors_libraries_test.cpp
+vkrope_together(vkrope-tests tests/gpu/factors_test.cpp tests/gpu/relative_test.cpp tests/gpu/rotate_test.cpp
+    tests/gpu/vectors_onnx_test.cpp tests/decoder/decoder.cpp tests/decoder/model.cpp tests/decoder/stages.cpp
+    tests/device/device_test.cpp)
+vkrope_together(vkrope-tests tests/gpu/fused_sequences_test.cpp tests/gpu/scale_test.cpp tests/gpu/vectors_libraries_test.cpp
     tests/example/example_test.cpp tests/core/record/context_test.cpp tests/core/record/refusal_test.cpp)
-vkrope_together(tests/gpu/mark_test.cpp tests/faces/face_test.cpp tests/faces/kept_sets_test.cpp tests/faces/null_test.cpp
-    tests/core/record/faults_test.cpp tests/support/fences.cpp)
-vkrope_together(tests/gpu/shift_test.cpp tests/example/hlsl_test.cpp tests/support/floor.cpp tests/support/rotation.cpp
-    tests/support/host_pass.cpp)
-vkrope_together(tests/core/plan/apart_test.cpp tests/core/plan/barriers_test.cpp tests/core/plan/anywhere_test.cpp
+vkrope_together(vkrope-tests tests/gpu/mark_test.cpp tests/faces/face_test.cpp tests/faces/kept_sets_test.cpp
+    tests/faces/null_test.cpp tests/core/record/faults_test.cpp tests/support/fences.cpp)
+vkrope_together(vkrope-tests tests/gpu/shift_test.cpp tests/example/hlsl_test.cpp tests/support/floor.cpp
+    tests/support/rotation.cpp tests/support/host_pass.cpp)
+vkrope_together(vkrope-tests tests/core/plan/apart_test.cpp tests/core/plan/barriers_test.cpp tests/core/plan/anywhere_test.cpp
     tests/core/plan/index_test.cpp tests/core/plan/interface_test.cpp tests/core/plan/least_test.cpp
-    tests/core/plan/refusal_test.cpp tests/core/plan/range_test.cpp tests/core/plan/rotation_test.cpp tests/gpu/shapes_test.cpp)
-vkrope_together(tests/core/plan/ggml_test.cpp tests/core/plan/heads_test.cpp tests/core/plan/split_scale_test.cpp
+    tests/core/plan/refusal_test.cpp tests/core/plan/range_test.cpp tests/core/plan/rotation_test.cpp
+    tests/gpu/shapes_test.cpp)
+vkrope_together(vkrope-tests tests/core/plan/ggml_test.cpp tests/core/plan/heads_test.cpp tests/core/plan/split_scale_test.cpp
     tests/core/plan/split_test.cpp tests/core/plan/fused/fused_test.cpp tests/core/plan/fused/pipelines_test.cpp
     tests/core/plan/fused/caches_test.cpp tests/core/record/resubmit_test.cpp tests/core/plan/encodings/add_test.cpp)
-vkrope_together(tests/core/reference/fused_cache_test.cpp tests/core/reference/fused_heads_test.cpp
-    tests/core/reference/fused_norm_test.cpp
-    tests/core/reference/fused_query_scale_test.cpp tests/core/reference/fused_refusal_test.cpp
-    tests/core/reference/fused_apart_test.cpp tests/core/reference/fused_test.cpp tests/core/plan/tuning_test.cpp
-    tests/core/rules/ggml_refusal_test.cpp tests/core/rules/ggml_test.cpp tests/core/rules/refuse_test.cpp)
-vkrope_together(tests/support/cut.cpp tests/support/fusion.cpp tests/support/gpu.cpp tests/support/main.cpp tests/support/paths.cpp
-    tests/support/vectors.cpp tests/core/record/bindings_test.cpp tests/program/check/combinations_test.cpp
-    host/program/check/contraction.cpp host/program/check/interface.cpp)
-vkrope_together(tests/program/files/fuzz_npy.cpp tests/program/bench/timing_test.cpp tests/program/bench/typical_test.cpp
-    bench/harness/bench_device.cpp bench/harness/buffer_copies.cpp bench/harness/clock_probe.cpp bench/harness/clock_report.cpp
-    bench/harness/repeats.cpp bench/harness/round_robin.cpp bench/cases/typical_passes.cpp)
+vkrope_together(vkrope-tests tests/core/reference/fused_cache_test.cpp tests/core/reference/fused_heads_test.cpp
+    tests/core/reference/fused_norm_test.cpp tests/core/reference/fused_query_scale_test.cpp
+    tests/core/reference/fused_refusal_test.cpp tests/core/reference/fused_apart_test.cpp
+    tests/core/reference/fused_test.cpp tests/core/plan/tuning_test.cpp tests/core/rules/ggml_refusal_test.cpp
+    tests/core/rules/ggml_test.cpp tests/core/rules/refuse_test.cpp)
+vkrope_together(vkrope-tests tests/support/cut.cpp tests/support/fusion.cpp tests/support/gpu.cpp tests/support/main.cpp
+    tests/support/paths.cpp tests/support/vectors.cpp tests/core/record/bindings_test.cpp
+    tests/program/check/combinations_test.cpp host/program/check/contraction.cpp host/program/check/interface.cpp)
+vkrope_together(vkrope-tests tests/program/files/fuzz_npy.cpp tests/program/bench/timing_test.cpp
+    tests/program/bench/typical_test.cpp bench/harness/bench_device.cpp bench/harness/buffer_copies.cpp
+    bench/harness/clock_probe.cpp bench/harness/clock_report.cpp bench/harness/repeats.cpp
+    bench/harness/round_robin.cpp bench/cases/typical_passes.cpp)
 target_include_directories(vkrope-tests PRIVATE ${VKROPE_ROOTS} ${VKROPE_SPIRV_INCLUDE} tests)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
 target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
     target_sources(vkrope-tests PRIVATE tests/core/plan/frequencies_test.cpp)
-    vkrope_together(tests/gpu/bias_test.cpp tests/gpu/bias_groups_test.cpp tests/core/rules/buckets_test.cpp
+    vkrope_together(vkrope-tests tests/gpu/bias_test.cpp tests/gpu/bias_groups_test.cpp tests/core/rules/buckets_test.cpp
         tests/core/rules/length_test.cpp)
-    vkrope_together(tests/core/rules/reading_test.cpp tests/core/rules/refusal_test.cpp tests/core/rules/rules_test.cpp
-        tests/core/rules/real_test.cpp tests/core/reference/true_angle_test.cpp tests/core/reference/divide_test.cpp
-        tests/support/rule_samples.cpp tests/program/files/npy_test.cpp)
+    vkrope_together(vkrope-tests tests/core/rules/reading_test.cpp tests/core/rules/refusal_test.cpp
+        tests/core/rules/rules_test.cpp tests/core/rules/real_test.cpp tests/core/reference/true_angle_test.cpp
+        tests/core/reference/divide_test.cpp tests/support/rule_samples.cpp tests/program/files/npy_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})
 endif()
 if(TARGET vkrope-models)
-    vkrope_together(tests/models/axes_test.cpp tests/models/corpus_test.cpp tests/models/grid_models_test.cpp tests/models/keys_test.cpp
-        tests/models/models_test.cpp tests/models/no_rotation_test.cpp tests/program/check/fuzz_spirv.cpp)
-    vkrope_together(tests/models/refusal_test.cpp tests/models/rotation_test.cpp tests/models/fuzz_config.cpp
+    vkrope_together(vkrope-tests tests/models/axes_test.cpp tests/models/corpus_test.cpp tests/models/grid_models_test.cpp
+        tests/models/keys_test.cpp tests/models/models_test.cpp tests/models/no_rotation_test.cpp
+        tests/program/check/fuzz_spirv.cpp)
+    vkrope_together(vkrope-tests tests/models/refusal_test.cpp tests/models/rotation_test.cpp tests/models/fuzz_config.cpp
         tests/program/check/spirv_corpus_test.cpp tests/models/gguf/layers_test.cpp tests/models/gguf/read_test.cpp
         tests/models/gguf/refusal_test.cpp tests/models/gguf/scales_test.cpp)
-    vkrope_together(tests/models/layers_test.cpp tests/models/fuzz_gguf.cpp tests/models/gguf/axes_test.cpp
+    vkrope_together(vkrope-tests tests/models/layers_test.cpp tests/models/fuzz_gguf.cpp tests/models/gguf/axes_test.cpp
         tests/models/gguf/corpus_test.cpp tests/models/gguf/format_test.cpp tests/models/gguf/models_test.cpp
         tests/support/gguf_file.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-models)
@@ -224,8 +218,8 @@ if(TARGET vkrope-measure)
     add_dependencies(vkrope-tests vkrope-measure) # whose shaders the tests read too
 endif()
 if(TARGET vkrope-tool)
-    target_sources(vkrope-tests PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/shaders/halves.c)
-    vkrope_together(tests/program/check/halves_test.cpp host/program/elements.cpp)
+    target_sources(vkrope-tests PRIVATE tests/program/check/halves_test.cpp host/program/elements.cpp
+        ${CMAKE_CURRENT_BINARY_DIR}/shaders/halves.c)
 
     # The program with one plan spoiled, to see that its check finds it.
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
