@@ -12,7 +12,7 @@ work=${VKROPE_MUTATIONS:-${VKROPE_BUILD:-$root/build}/mutations}
 # mutation NAME FILE TESTS OLD NEW: OLD is text that FILE has once.
 rows() {
     mutation carry_lost shaders/numbers/angle.h 'Angle' \
-        'carry = multiply_high(p, frequency.z) + uint(middle < carry);' 'carry = multiply_high(p, frequency.z);'
+        '{high + uint(middle < carry), middle,' '{high, middle,'
     mutation contraction_allowed shaders/fused/norms.glsl '^Shaders|^Contraction' \
         'precise vec4 squares = x * x;' 'vec4 squares = x * x;'
     mutation barrier_missing shaders/rotate.comp '^Rotate' \
@@ -46,7 +46,7 @@ rows() {
     mutation memory_kept host/device/buffer.cpp 'DeviceOpen|Faults|Submission' \
         'vk.FreeMemory(device, allocation->memory, nullptr);' '(void)0;'
     mutation multiplier_of_mistral host/models/gguf/rule.cpp '^Gguf' \
-        'if (architecture.log_multiplier == LogMultiplier::tenth)' ''
+        'if (architecture.log_multiplier != 1)' 'if (architecture.log_multiplier == 1)'
     mutation bytes_behind_data host/program/files/npy.cpp '^Npy' \
         'if (there != header->data_bytes) {' 'if (there < header->data_bytes) {'
     mutation position_too_far host/python/vkrope/_arrays.py '^Python' \
