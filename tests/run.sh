@@ -89,8 +89,6 @@ cmake --build "$build" --parallel "$jobs"
 choose_drivers
 cd "$build"
 export VKROPE_TEST_VALIDATE=${VKROPE_TEST_VALIDATE:-1} # no test of a device passes without the validation layer
-# Lavapipe compiles a shader in two thirds of the time if LLVM does not optimize it; a whole run has it optimized.
-[ ${#whole[@]} -gt 0 ] || export GALLIVM_PERF=${GALLIVM_PERF-nopt}
 export VKROPE_TEST_SKIPPED=$build/skipped
 : >"$VKROPE_TEST_SKIPPED"
 status=0
