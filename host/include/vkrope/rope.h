@@ -26,11 +26,10 @@
  * for YARN alone. Comments leave out the prefix of an enumerator: F16 is ROPE_ELEMENT_F16. A slot takes one of your
  * buffers, which then has the slot's name: POSITIONS is your buffer in ROPE_SLOT_POSITIONS. Offsets and strides count
  * elements, unless a comment says bytes. A description has `batch` sequences of `tokens` tokens, and a `batch` of 0
- * means 1. Members named _MAX_ENUM only give an enumeration its width.
- * The comments use these words:
+ * means 1. Members named _MAX_ENUM only give an enumeration its width. The comments use these words:
  *   - The rotary part of a head is the elements that rotate. It consists of pairs, and each pair has a frequency.
  *   - An axis has one position for each token. Text has one axis, and an image may have two, for height and width.
- *   - A set has one frequency for each pair. Most models have one set. If there are several, each token names its set.
+ *   - A set has one frequency for each pair. If there are several sets, POSITIONS says which set a token takes.
  *   - A row has the cosines and sines of one position, or of one token. A table has rows of consecutive positions.
  *   - A cache slot is the place of one token in a cache.
  *
@@ -43,8 +42,8 @@
  * Each operation of the last line is rounded. One exception: if scale is no power of two, the products are more exact.
  *
  * The library promises the following. docs/accuracy.md derives the bounds.
- *   - At every position a cosine or sine is within 0.51 ulp of its true value, with a scale within 0.515 ulp. If the
- *     true value is below 2^-30 in magnitude, the bound is 2^-24.9 instead, without a scale.
+ *   - At every position a cosine or sine is within 0.51 ulp of its true value. With a scale the bound is 0.515 ulp.
+ *     Both bounds are for magnitudes of 2^-30 or more. A smaller cosine or sine without a scale is within 2^-24.9.
  *   - The bits of cosines and sines are the same on every device and on the CPU.
  *   - The error of a rotated element is at most 2 ulp of its pair's length. The bound is 2.28 ulp if cosines and sines
  *     are read from rows that hold a scale, and frequencies.scale is not that scale.
@@ -96,7 +95,7 @@ extern "C" {
 typedef enum RopeResult {
     ROPE_SUCCESS = 0,
     ROPE_ERROR_INVALID = -1,      /**< a value is wrong, alone or beside other values; or a refused plan is recorded */
-    ROPE_ERROR_TOO_LARGE = -2,    /**< a size beyond the limits even in several dispatches, or beyond 32 or 64 bits */
+    ROPE_ERROR_TOO_LARGE = -2,    /**< even several dispatches exceed the limits, or a number overflows 32 or 64 bits */
     ROPE_ERROR_NOT_PREPARED = -3, /**< ropePrepare has not made the plan's pipelines */
     ROPE_ERROR_MISSING_BUFFER = -4, /**< the plan uses a slot that has no buffer */
     ROPE_ERROR_MISSING_SETS = -5,   /**< a context without push descriptors needs descriptor sets */
@@ -189,7 +188,7 @@ typedef struct RopeFrequencies {
     double scale;
     /** The axis of each pair (ropeSetAxes), 0 to ROPE_MAX_AXES - 1; null: all pairs have axis 0. */
     const uint8_t* axes;
-    /** The number of sets; 0 means 1. If there are several, POSITIONS names the set of each token (RopePositions). */
+    /** The number of sets; 0 means 1. If there are several, POSITIONS says which set a token takes (RopePositions). */
     uint32_t sets;
 } RopeFrequencies;
 
@@ -294,7 +293,7 @@ typedef enum RopePositionKind {
     ROPE_POSITIONS_START_PER_SEQUENCE = 1, /**< start + index; POSITIONS has a start for each sequence and axis */
     ROPE_POSITIONS_COUNTED = 2,            /**< RopePositions::first + index on every axis; POSITIONS is not read */
     ROPE_POSITIONS_PACKED = 3,             /**< the index; POSITIONS has the cumulative lengths of the sequences */
-    ROPE_POSITIONS_PACKED_STARTS = 4,      /**< start + index; POSITIONS has these lengths, and a start for each */
+    ROPE_POSITIONS_PACKED_STARTS = 4,      /**< start + index; POSITIONS has lengths, and a start for each sequence */
     ROPE_POSITION_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopePositionKind;
 /** A whole position in 2^-32ths (Q32.32), as ROPE_POSITION_FIXED64 and ropeShaderAngle take it. */
@@ -318,7 +317,7 @@ ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement
  *   - PACKED: an array of sequences + 1 cumulative lengths, the first of which is 0. The sequences follow each other in
  *     one batch. A token behind the last sequence does not rotate.
  *   - PACKED_STARTS: the array of PACKED, and an array [sequences] of starts, which all axes share.
- *   - If there are several sets of frequencies, a last array has a set's number for each token (PER_TOKEN) or sequence:
+ *   - If there are several sets of frequencies, the last array has the set of each token (PER_TOKEN) or sequence:
  *     int32 if positions have 4 bytes, int64 if they have 8. A token whose set does not exist does not rotate. */
 typedef struct RopePositions {
     RopePositionKind kind;
@@ -335,7 +334,7 @@ typedef struct RopePositions {
 } RopePositions;
 
 /** How rows of cosines and sines lie in ROWS. Zeros mean the native row: a float32 cosine for each pair, then the
- * sines. ropeSetRows fills in other formats, and any strides work. Separate arrays of cosines and sines share ROWS. */
+ * sines. ropeSetRows fills in other formats, and any strides work. Cosines and sines in separate arrays share ROWS. */
 typedef struct RopeRows {
     /** offset: elements before the first cosine. row_stride: from one row to the next; 0: twice the pairs. */
     uint64_t offset, row_stride;
@@ -359,7 +358,7 @@ typedef enum RopeRowsFormat {
     ROPE_ROWS_TWO_ARRAYS = 4,  /**< arrays cos and sin, [row][pairs]: ONNX */
     ROPE_ROWS_FORMAT_MAX_ENUM = 0x7FFFFFFF
 } RopeRowsFormat;
-/** Sets row_stride, pair_stride, sin_offset, copy_offset and count. Sines in their own array follow row_count rows. */
+/** Sets the strides, sin_offset, copy_offset and count. An array of sines begins behind row_count rows of cosines. */
 ROPE_API void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows);
 typedef enum RopePairing {
     ROPE_PAIRING_DEFAULT = 0,     /**< a `pairing` of 0 is HALF, and a `pairing_out` of 0 is `pairing` */
@@ -407,8 +406,8 @@ typedef struct RopeRotation {
 
 /** Where the heads of a tensor lie. If all strides are 0, it is [batch][token][head][element] without gaps. If one
  * stride is set, the others must be set, too: only the stride over a single sequence, token or head may be 0. 16-bit
- * elements are moved in twos, so their offset, strides and rotary_begin must be even. In pairing HALF the number of
- * pairs must be even, too. For an odd number take F32, or permute the weights to INTERLEAVED (ropePairPermutation). */
+ * elements are moved in twos, so their offset, strides and rotary_begin must be even. In pairing HALF each chunk must
+ * have an even number of pairs. If it is odd, take F32, or permute the weights to INTERLEAVED (ropePairPermutation). */
 typedef struct RopeLayout {
     uint64_t offset, batch_stride, token_stride, head_stride;
 } RopeLayout;
@@ -454,7 +453,7 @@ typedef enum RopeSlot {
     ROPE_SLOT_K = 4,
     ROPE_SLOT_Q_OUT = 5,
     ROPE_SLOT_K_OUT = 6,
-    ROPE_SLOT_COUNTER = 7, /**< a uint32; also the self-test's result */
+    ROPE_SLOT_COUNTER = 7, /**< a uint32, or the results of the self-test */
     ROPE_SLOT_V = 8,
     ROPE_SLOT_V_OUT = 9,
     ROPE_SLOT_PARAMETERS = 10, /**< a uniform buffer */
@@ -514,7 +513,7 @@ ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, con
 #define ROPE_MAX_RANGE_PLANS 8u
 /** Writes plans for ropePrepare, and their number. Together they have every pipeline that the description takes with
  * `least` to `most` tokens. The call refuses, in plans[0], if the plan of `least` or of `most` tokens is refused, or if
- * ROPE_MAX_RANGE_PLANS plans are too few. docs/engines.md ("How many pipelines") says what a model takes. */
+ * ROPE_MAX_RANGE_PLANS plans are too few. docs/engines.md ("How many pipelines") says how many a model takes. */
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                         uint32_t* plan_count);
@@ -583,12 +582,13 @@ ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const
 ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
 /** Allocates ropeDispatchCount(plan) descriptor sets from your pool, and points them at the buffers. Call it after
- * ropePrepare. A set has at most ROPE_BINDING_COUNT - 1 storage buffers and one uniform. VK_ERROR_FEATURE_NOT_PRESENT:
- * the context has push descriptors. VK_ERROR_INITIALIZATION_FAILED: recording would refuse. */
+ * ropePrepare. A set has at most ROPE_BINDING_COUNT - 1 storage buffers and one uniform buffer.
+ * VK_ERROR_FEATURE_NOT_PRESENT: the context has push descriptors. VK_ERROR_INITIALIZATION_FAILED: recording would
+ * refuse. */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 /** Points `buffers->sets` at `buffers->slots`. No command buffer that binds these sets may be pending. A set also
- * serves a dispatch of another plan if that binds the same bindings. A context with push descriptors refuses. */
+ * serves a dispatch of another plan that has the same bindings. The call refuses a context with push descriptors. */
 ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
 
 /* ---- Tables, factors and the self-test --------------------------------------------------------------------------- */
@@ -627,7 +627,7 @@ typedef enum RopeRounding {
     ROPE_ROUNDING_OTHER = 2,   /**< accurate, but the last bit of a rotation may differ from other devices */
     ROPE_ROUNDING_MAX_ENUM = 0x7FFFFFFF
 } RopeRounding;
-/** Returns what the words say of the device's rounding, for ropeSetRounding. */
+/** Returns what the words of the self-test say of the device's rounding, for ropeSetRounding. */
 ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
 /** Returns ROPE_ENABLED_NATIVE_HALVES if the device converts float16 as the library does, else 0. Add it to
  * limits.enabled before you plan for this device and driver: plans may be faster, with the same bits. */
@@ -789,7 +789,7 @@ typedef struct RopeCacheLayout {
 /** A scale that you give for float8 K or V. It lies in PARAMETERS, so layers with other scales can share a plan. */
 typedef struct RopeCacheScale {
     const float* values;
-    /** 1, or one for each head, 2^-100 to 2^100. 0: the pass finds and stores one for each cache slot and head. */
+    /** 1 scale, or 1 for each head, 2^-100 to 2^100. 0: the pass finds and stores 1 for each cache slot and head. */
     uint32_t count;
     /** 0: an element is stored as x / scale. 1: as x * scale. */
     uint32_t multiplies;
@@ -805,7 +805,8 @@ typedef struct RopeFusedTensor {
     RopeLayout from;
     /** Not read in place. Without a cache token_stride goes from token to token, and there are no pages. */
     RopeCacheLayout to;
-    /** The element that is written; 0, and always in place: the description's. Without a cache: F32, F16 or BF16. */
+    /** The element that is written; 0: the description's. In place it is the description's. Without a cache it is F32,
+     * F16 or BF16. */
     RopeElement element;
     /** 1: the biases [heads][head_dim] of buffer BIASES are added to the tensor (Qwen2, GPT-NeoX, Phi). */
     uint32_t bias;
@@ -819,7 +820,7 @@ typedef struct RopeFusedTensor {
     RopeCacheScale given_scale;
 } RopeFusedTensor;
 
-/** A cache must fit one binding. With one_buffer both caches must. docs/caches.md says how to fill larger caches. */
+/** A cache must fit one binding; if one_buffer is 1, both caches must. docs/caches.md has the way for larger ones. */
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
@@ -921,7 +922,7 @@ typedef enum RopeBiasKind {
 } RopeBiasKind;
 
 /** Adds a bias to attention scores in place, in float32. docs/encodings.md ("Biases") says how W, B and the slopes lie
- * in ROWS. The plan reads X, ROWS, for T5 PARAMETERS, and POSITIONS unless positions are COUNTED. It writes X. 16-bit
+ * in ROWS. The plan reads X, ROWS, PARAMETERS for T5, and POSITIONS unless positions are COUNTED. It writes X. 16-bit
  * scores need STORAGE_16 if the offset, a stride or `keys` is odd. A step of T5's decoder, and ALiBi's prefill:
  *
  *     d.heads = 8, d.queries = 1, d.keys = step + 1, d.positions = (RopePositions){ROPE_POSITIONS_COUNTED, step};
@@ -986,7 +987,7 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
                                      RopePlan* plan);
 
 /* ---- ggml -------------------------------------------------------------------------------------------------------- */
-/** The parameters of ggml's rope operator: copy the 64 bytes of op_params. They and head_dim can be a cache's key. */
+/** The parameters of ggml's rope operator: copy the 64 bytes of op_params. They and head_dim can be a lookup key. */
 typedef struct RopeGgml {
     /** n_past: not read. n_dims: elements that rotate (VISION: half of them). */
     int32_t n_past, n_dims;
@@ -1034,7 +1035,7 @@ typedef struct RopeGgmlNode {
     float epsilon;
     /** If norm is 1, RMS_NORM comes first. If backward is 1, this is ROPE_BACK. If in_place is 1, out is x. */
     uint32_t norm, backward, in_place;
-    /** hadamard: row length of the matrix of a MUL_MAT whose hint says Hadamard; 0: no such node. `unused` is 0. */
+    /** hadamard: the row length of the matrix of a MUL_MAT with the hint Hadamard; 0: no such node. `unused` is 0. */
     uint32_t hadamard, unused;
 } RopeGgmlNode;
 
@@ -1100,7 +1101,7 @@ typedef struct RopeHostTable {
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 
-/** References take cos and sin from `rows` if the source is TABLE or ROWS, and positions or frequencies.values null. */
+/** References take cos and sin from rows if positions or frequencies.values are null (sources TABLE and ROWS). */
 typedef struct RopeHostRotate {
     const void *positions, *rows, *q, *k;
     double *reference_q, *reference_k;
