@@ -39,7 +39,8 @@
  *     c = scale * cos(angle)      s = scale * sin(angle)      rounded to float32 once
  *     x' = x*c - y*s              y' = x*s + y*c              in float32; no operation is fused
  *
- * Each operation of the last line is rounded. One exception: if scale is no power of two, the products are more exact.
+ * Each operation of the last line is rounded to float32. There is one exception: if the scale is no power of two, the
+ * products are more exact than float32.
  *
  * The library promises the following. docs/accuracy.md derives the bounds.
  *   - At every position a cosine or sine is within 0.51 ulp of its true value. With a scale the bound is 0.515 ulp.
@@ -283,7 +284,8 @@ typedef enum RopeElement {
     ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopeElement;
 ROPE_API uint32_t ropeElementBytes(RopeElement element); /**< 4, 2 or 1, but 0 for elements in blocks */
-/** Converts floats as shaders do (float8 with a scale of 1), no I8 and no blocks. `to` may be `from` if sizes agree. */
+/** Converts floats as shaders do, float8 by a scale of 1. I8 and blocks are left alone. `to` may be `from` if both
+ * elements have the same size. */
 ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
                                   size_t count);
 
@@ -384,7 +386,7 @@ typedef enum RopeSource {
 /** Which elements rotate, and by which angles. The common case is `d.rotation.frequencies = f;`. Rows already contain a
  * scale. Give it in frequencies.scale: docs/encodings.md ("Scales in rows"). */
 typedef struct RopeRotation {
-    /** INLINE uses all members but values. ROPE_SOURCE_ROWS uses scale. TABLE uses scale, sets, and axes with count. */
+    /** INLINE uses all members but values. ROPE_SOURCE_ROWS uses scale. TABLE uses scale, sets, axes and count. */
     RopeFrequencies frequencies;
     /** rotary_begin: elements of a head before the rotary part. rotary_dim: elements of the rotary part, an even
      * number; 0: all up to the end of the head. The other elements do not rotate. */
@@ -394,8 +396,7 @@ typedef struct RopeRotation {
     uint32_t chunk_dim;
     /** The pairing of what is read, and of what is written. They may differ only out of place. */
     RopePairing pairing, pairing_out;
-    /** How many tokens at each sequence's begin and end do not rotate (class tokens). POSITIONS and ROWS have entries
-     * for them, too. */
+    /** How many tokens at each sequence's begin and end do not rotate (class tokens). They have positions and rows. */
     uint32_t skip_first, skip_last;
     RopeOperation operation;
     RopeSource source;
@@ -789,7 +790,7 @@ typedef struct RopeCacheLayout {
 /** A scale that you give for float8 K or V. It lies in PARAMETERS, so layers with other scales can share a plan. */
 typedef struct RopeCacheScale {
     const float* values;
-    /** 1 scale, or 1 for each head, 2^-100 to 2^100. 0: the pass finds and stores 1 for each cache slot and head. */
+    /** 1, or the number of heads; values 2^-100 to 2^100. 0: the pass finds and stores one for each slot and head. */
     uint32_t count;
     /** 0: an element is stored as x / scale. 1: as x * scale. */
     uint32_t multiplies;
