@@ -46,8 +46,8 @@
  *   - At every position a cosine or sine is within 0.51 ulp of its true value. With a scale the bound is 0.515 ulp.
  *     Both bounds are for magnitudes of 2^-30 or more. A smaller cosine or sine without a scale is within 2^-24.9.
  *   - The bits of cosines and sines are the same on every device and on the CPU.
- *   - The error of a rotated element is at most 2 ulp of its pair's length. The bound is 2.28 ulp if cosines and sines
- *     are read from rows that hold a scale, and frequencies.scale is not that scale.
+ *   - The error of a rotated element is at most 2 ulp of its pair's length. The bound is 2.28 ulp if you read rows that
+ *     hold a scale and do not give that scale in frequencies.scale.
  *   - A rotation has the same bits on every device that rounds float32 to nearest, if inputs, products and results are
  *     zero or normal. ropePlanSelfTest tells how a device rounds. An element that is neither rotated nor converted
  *     keeps its bits.
@@ -92,7 +92,7 @@ extern "C" {
 #endif
 
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
-/** A refusal is one of these errors. Only calls that take a context return NOT_PREPARED and the errors behind it. */
+/** A refusal is one of these errors. Only calls that take a context return NOT_PREPARED or an error listed after it. */
 typedef enum RopeResult {
     ROPE_SUCCESS = 0,
     ROPE_ERROR_INVALID = -1,      /**< a value is wrong, alone or beside other values; or a refused plan is recorded */
@@ -313,13 +313,13 @@ ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /**< 4 or 8 */
 /** Returns the `length` of a RopeRule for `count` positions: the largest plus 1, or 0 if none is 0 or more. */
 ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement element, uint64_t count);
 
-/** How POSITIONS lies in memory: in arrays, axis_stride apart. `{ROPE_POSITIONS_COUNTED, step}` needs no buffer.
+/** How POSITIONS lies in memory: in arrays, axis_stride apart. `{ROPE_POSITIONS_COUNTED, first}` needs no buffer.
  *   - PER_TOKEN: an array [batch][tokens] of positions for each axis.
  *   - START_PER_SEQUENCE: an array [batch] of starts for each axis.
  *   - PACKED: an array of sequences + 1 cumulative lengths, the first of which is 0. The sequences follow each other in
  *     one batch. A token behind the last sequence does not rotate.
  *   - PACKED_STARTS: the array of PACKED, and an array [sequences] of starts, which all axes share.
- *   - If there are several sets of frequencies, the last array has the set of each token (PER_TOKEN) or sequence:
+ *   - If there are several sets of frequencies, one more array has the set of each token (PER_TOKEN) or sequence:
  *     int32 if positions have 4 bytes, int64 if they have 8. A token whose set does not exist does not rotate. */
 typedef struct RopePositions {
     RopePositionKind kind;
@@ -383,8 +383,8 @@ typedef enum RopeSource {
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
-/** Which elements rotate, and by which angles. The common case is `d.rotation.frequencies = f;`. Rows already contain a
- * scale. Give it in frequencies.scale: docs/encodings.md ("Scales in rows"). */
+/** Which elements rotate, and by which angles. The common case is `d.rotation.frequencies = f;`. If rows hold a scale,
+ * set frequencies.scale to it. It is not applied a second time: docs/encodings.md ("Scales in rows"). */
 typedef struct RopeRotation {
     /** INLINE uses all members but values. ROPE_SOURCE_ROWS uses scale. TABLE uses scale, sets, axes and count. */
     RopeFrequencies frequencies;
@@ -406,7 +406,7 @@ typedef struct RopeRotation {
 } RopeRotation;
 
 /** Where the heads of a tensor lie. If all strides are 0, it is [batch][token][head][element] without gaps. If one
- * stride is set, the others must be set, too: only the stride over a single sequence, token or head may be 0. 16-bit
+ * stride is set, the others must be set, too. Only a stride whose count is 1 (batch, tokens, heads) may stay 0. 16-bit
  * elements are moved in twos, so their offset, strides and rotary_begin must be even. In pairing HALF each chunk must
  * have an even number of pairs. If it is odd, take F32, or permute the weights to INTERLEAVED (ropePairPermutation). */
 typedef struct RopeLayout {
@@ -548,8 +548,8 @@ ROPE_API void ropeDestroyContext(RopeContext* context);
 ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason);
 
 /** The buffer's usage has VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, or in slot PARAMETERS VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT.
- * `offset` counts bytes, in multiples of limits.storage_alignment, or in slot PARAMETERS of limits.uniform_alignment. A
- * finer offset goes into an offset of the description, such as RopeLayout::offset. */
+ * `offset` counts bytes: a multiple of limits.storage_alignment. In slot PARAMETERS it is a multiple of
+ * limits.uniform_alignment. A finer offset goes into an offset of the description, such as RopeLayout::offset. */
 typedef struct RopeBuffer {
     VkBuffer buffer;
     VkDeviceSize offset;
@@ -663,7 +663,7 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *
  * A destination must not overlap the map or another destination. Out of place it must not overlap a source. Two tokens
  * of a pass must not have the same cache slot. docs/caches.md ("Dispatches") says which tensors share a dispatch.
- * docs/caches.md ("Geometry") says of what offsets, strides and head_dim must be multiples.
+ * docs/caches.md ("Geometry") says which multiples offsets, strides and head_dim must be.
  *
  * Five passes follow. Put `RopeFusedDescription d = {0};` before each, and `ropePlanFused(&d, &limits, &plan);` behind
  * it. `f` is a RopeFrequencies, and `b` a RopeBuffers. Every pass binds POSITIONS and FREQUENCIES too.
@@ -811,7 +811,7 @@ typedef struct RopeFusedTensor {
     RopeElement element;
     /** 1: the biases [heads][head_dim] of buffer BIASES are added to the tensor (Qwen2, GPT-NeoX, Phi). */
     uint32_t bias;
-    /** Elements of BIASES before the first bias. New values need new pipelines. New RopeBuffer::offsets need none. */
+    /** Elements of BIASES before the first bias. Another bias_offset takes other pipelines, RopeBuffer::offset none. */
     uint64_t bias_offset;
     RopeNorm norm;
     /** The block size of Hadamard's matrix: a power of two from 16 to 512 that divides head_dim; 0: no such step. */
@@ -851,7 +851,7 @@ typedef struct RopeFusedDescription {
     RopeFusedTensor q, k, v;
     /** For tensors that do not go to the cache. 0: in place. 1: to Q_OUT, K_OUT and V_OUT, which overlap no source. */
     uint32_t out_of_place;
-    /** 1: COUNTER counts the tokens that it counts in a rotation, and tokens whose slot is outside the cache. */
+    /** 1: COUNTER counts what RopeRotateDescription's counts, and tokens whose slot is outside the cache. */
     uint32_t count_outside;
     RopeTuning tuning;
     /** The element of BIASES: F32, F16 or BF16; 0: F32. */
@@ -1031,7 +1031,7 @@ typedef struct RopeGgmlTensor {
 typedef struct RopeGgmlNode {
     /** x: the source of the first node, in slot K. weights: MUL's, in K_WEIGHTS. rows: SET_ROWS's row numbers, in
      * SLOT_MAP. out: the result of the last node, in K_OUT, or in K if in_place is 1. With SET_ROWS `out` is the whole
-     * tensor. In llama.cpp's shift of a cache, x and out are the cache, in K_OUT, and you make `rows`: 0, 1, 2, ... */
+     * tensor. When llama.cpp shifts a cache, x and out are the cache, in K_OUT. You fill `rows` with 0, 1, 2, ... */
     RopeGgmlTensor x, positions, weights, rows, out;
     float epsilon;
     /** If norm is 1, RMS_NORM comes first. If backward is 1, this is ROPE_BACK. If in_place is 1, out is x. */
@@ -1048,14 +1048,14 @@ ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* r
 /* ---- A dispatch as plain data, for engines that own their pipelines and descriptors ------------------------------ */
 typedef struct RopeBinding {
     RopeSlot slot;
-    /** offset: bytes behind your own offset in the slot, a multiple of limits.storage_alignment. range 0: not bound. */
+    /** offset: bytes to add to your buffer's offset, a multiple of limits.storage_alignment. range 0: not bound. */
     uint64_t offset, range;
 } RopeBinding;
 /** What you need to record a dispatch yourself. docs/engines.md ("Plain dispatches") has more.
  *   - Dispatches share a pipeline if their shaders and constants are equal, and the same bindings have a range.
- *   - bindings[i] is binding i of descriptor set 0. Bind it at your own offset in the slot plus binding.offset. Your
- *     own offset is a multiple of the device's alignment. A binding ends inside plan.bytes of its slot, rounded up to
- *     4.
+ *   - bindings[i] is binding i of descriptor set 0. Bind it at your own offset in the slot's buffer plus
+ *     binding.offset. Your own offset is a multiple of the device's alignment. No binding ends beyond plan.bytes of its
+ *     slot, where plan.bytes is rounded up to a multiple of 4 bytes.
  *   - The pipeline layout has ROPE_PUSH_WORDS push constants from offset 0. Push all of them for each dispatch.
  *   - constants[i] is the specialization constant with id i. Pass all of them (Vulkan ignores ids that a shader lacks),
  *     or fold them into the shader (ropeSpecialize).
