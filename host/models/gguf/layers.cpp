@@ -154,7 +154,9 @@ LayerRotation chooseGgufLayer(const ArchitectureKeys& keys, const Architecture& 
                " rotate");
     }
     const bool full_turns = turns(layers, kFullType), differ = window != 0 && !rotateAlike(full, sliding);
-    encoding->types_differ = differ && full_turns && turns(layers, kSlidingType);
+    const bool slide = layers.empty() || hasType(layers, kSlidingType);
+    if (differ && !slide && wanted == kSlidingType) refuse("the file has no layers of type sliding_attention");
+    encoding->types_differ = differ && slide && full_turns && turns(layers, kSlidingType);
     const bool slides = wanted == kSlidingType || (wanted.empty() && !full_turns);
     for (const char* name : {kFullType, kSlidingType}) {
         if (hasType(layers, name) || encoding->types_differ) encoding->layer_types.emplace_back(name);

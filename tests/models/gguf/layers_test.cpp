@@ -53,6 +53,17 @@ TEST(GgufLayers, ThatDoNotRotateAreNamed) {
     EXPECT_EQ(describe(all), "");
 }
 
+// An EXAONE 4 of another number of layers has no windows, whatever base its file has for them.
+TEST(GgufLayers, WithoutWindowsAreAlike) {
+    File exaone = modelOf("exaone4", 64);
+    exaone.u32("block_count", 30).f32("rope.freq_base", 1e6F).f32("rope.freq_base_swa", 10000);
+    EXPECT_EQ(describe(exaone), "");
+    const ModelEncoding model = read(exaone);
+    EXPECT_FALSE(model.types_differ);
+    EXPECT_EQ(model.rule.base, 1e6);
+    EXPECT_EQ(refusal(exaone, {0, "sliding_attention"}), "the file has no layers of type sliding_attention");
+}
+
 // EXAONE 4.5 counts the block that predicts a further token behind its 64 layers.
 TEST(GgufLayers, EndBeforeTheBlocksThatPredictFurtherTokens) {
     File exaone = modelOf("exaone4", 64);
