@@ -140,36 +140,35 @@ constexpr double kMostPairs = ROPE_MAX_PAIRS;
 
 using Sections = std::vector<uint32_t>;
 
-Sections readSections(const Json& list) {
-    Sections sections;
-    for (const Json& item : list) {
-        const double pairs = item.get<double>();
-        if (!(pairs >= 0 && pairs <= kMostPairs) || pairs != std::floor(pairs)) break;
-        sections.push_back(static_cast<uint32_t>(pairs));
-    }
-    if (sections.size() == kAxisCount && list.size() == kAxisCount) return sections;
-    refuseValue("mrope_section", list, "three counts of pairs, as a rule those of t, h and w");
-}
-
 // The configuration's own mrope_section goes first, then ERNIE's older key, then what the model type implies.
-Sections findSections(const Layer& layer, const Json* own, uint32_t pairs) {
+Sections readSections(const Layer& layer, const Json* own, uint32_t pairs) {
     const Source& source = layer.source;
     const Model& model = layer.model;
-    if (own != nullptr) return readSections(*own);
-    const uint32_t of_t =
-        isOneOf("freq_allocation", model.reads) ? readCount(*layer.config, {"freq_allocation"}, kMostPairs, 0) : 0;
+    const bool has_axes = model.axes != Axes::one;
+    const uint32_t of_t = own == nullptr && isOneOf("freq_allocation", model.reads)
+                              ? readCount(*layer.config, {"freq_allocation"}, kMostPairs, 0)
+                              : 0;
     if (of_t != 0) {
         const uint32_t rest = of_t < pairs ? (pairs - of_t) / 2 : 0;
         return {rest, rest, of_t};
     }
-    const bool has_axes = model.axes != Axes::one;
     const Json implied = Json::parse(has_axes ? model.parameters : "{}");
-    if (implied.contains("mrope_section")) return readSections(implied["mrope_section"]);
-    if (has_axes) {
+    const Json* list = own != nullptr ? own : findKey(implied, "mrope_section");
+    if (list == nullptr && has_axes) {
         refuse("the configuration has no mrope_section, which the code of the model type " + shown(source.type) +
                " reads from its " + source.rules.key + " and has no default for");
     }
-    refuse(std::string("the configuration's ") + source.rules.key + " has the rule 'mrope' without its mrope_section");
+    if (list == nullptr)
+        refuse(std::string("the configuration's ") + source.rules.key +
+               " has the rule 'mrope' without its mrope_section");
+    Sections sections;
+    for (const Json& item : *list) {
+        const double count = item.get<double>();
+        if (!(count >= 0 && count <= kMostPairs) || count != std::floor(count)) break;
+        sections.push_back(static_cast<uint32_t>(count));
+    }
+    if (sections.size() == kAxisCount && list->size() == kAxisCount) return sections;
+    refuseValue("mrope_section", *list, "three counts of pairs, as a rule those of t, h and w");
 }
 
 bool readRoundRobin(const Layer& layer) {
@@ -208,7 +207,7 @@ void findAxes(const Layer& layer, ModelEncoding* encoding) {
     if (!(isOneOf("rope_3d", layer.model.reads) ? readBool(*layer.config, "rope_3d", has) : has)) return;
     if (layer.source.rules.implied) list = nullptr;
     const uint32_t pairs = encoding->rotary_dim / 2;
-    const Sections sections = findSections(layer, list, pairs);
+    const Sections sections = readSections(layer, list, pairs);
     const bool round_robin = readRoundRobin(layer);
     const uint64_t sum = uint64_t{sections[0]} + sections[1] + sections[2];
     if (sum != pairs && list == nullptr) {

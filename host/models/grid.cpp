@@ -43,9 +43,8 @@ double readGridBase(const Json& config, const char* key, bool partial, double ot
     const double outer = readNumber(config, {key}, 1, kMaxBase, NAN);
     double inner = NAN;
     for (const char* name : {"rope_parameters", "rope_scaling"}) {
-        const Json* rule = findKey(config, name);
+        const Json* rule = findKey(config, name, JsonKind::object);
         if (rule == nullptr) continue;
-        checkKinds(config, {name}, JsonKind::object);
         checkGridRule(*rule, name, partial);
         inner = readNumber(*rule, {"rope_theta"}, 1, kMaxBase, inner);
     }
@@ -81,8 +80,7 @@ std::vector<uint32_t> readAxisDims(const Grid& grid, ModelEncoding* encoding) {
     const DiffusersModel& row = *grid.diffusers;
     const std::string name = row.dims_key;
     std::vector<uint32_t> dims(row.dims.begin(), row.dims.end());
-    if (const Json* list = findKey(grid.config, row.dims_key)) {
-        checkKinds(grid.config, {row.dims_key}, JsonKind::numbers);
+    if (const Json* list = findKey(grid.config, row.dims_key, JsonKind::numbers)) {
         dims.clear();
         for (const Json& item : *list) {
             const double dim = item.get<double>();
@@ -106,9 +104,8 @@ std::vector<uint32_t> readAxisDims(const Grid& grid, ModelEncoding* encoding) {
 }
 
 std::vector<double> readStretches(const Json& config, const Counts& otherwise) {
-    const Json* list = findKey(config, "rope_scale");
+    const Json* list = findKey(config, "rope_scale", JsonKind::numbers);
     if (list == nullptr) return {otherwise.begin(), otherwise.end()};
-    checkKinds(config, {"rope_scale"}, JsonKind::numbers);
     const std::vector<double> stretches = list->get<std::vector<double>>();
     bool fits = stretches.size() == 3;
     for (const double stretch : stretches) fits = fits && stretch >= 1e-6 && stretch <= 1e6;
@@ -238,10 +235,10 @@ void dropKey(Grid* grid, const char* key, std::vector<std::string>* notes) {
 // Takes out what the tower's own code ignores, after its kind was checked.
 void dropUnread(Grid* grid, std::vector<std::string>* notes) {
     for (const char* key : {"rope_parameters", "rope_scaling"}) {
-        checkKinds(grid->config, {key}, JsonKind::object);
+        findKey(grid->config, key, JsonKind::object);
         if (grid->tower->flat_base) dropKey(grid, key, notes);
     }
-    checkKinds(grid->config, {"rope_theta"}, JsonKind::number);
+    findKey(grid->config, "rope_theta", JsonKind::number);
     if (findOwnRules(grid->config).found) return;
     for (const char* key : grid->tower->ignores_without_rule) dropKey(grid, key, notes);
 }
@@ -296,9 +293,8 @@ void openTowerPart(const std::string& layer_type, Grid* grid) {
     bool found = false;
     for (const char* key :
          {"thinker_config", "detector_config", "tracker_config", "vision_config", "backbone_config"}) {
-        const Json* inner = findKey(grid->config, key);
+        const Json* inner = findKey(grid->config, key, JsonKind::object);
         const bool other = memory != (key == std::string("tracker_config"));
-        checkKinds(grid->config, {key}, JsonKind::object);
         if (inner == nullptr || other) continue;
         found = found || key == last;
         Json part = *inner;

@@ -238,7 +238,7 @@ void checkKeys(const Source& source) {
     for (const Remark& remark : model.remarks) { // some models of a type have no rotation, or one that is not read
         if (remark.when != Remark::When::equal) continue;
         const Json refused = Json::parse(remark.value);
-        if (refused.is_boolean()) checkKinds(config, {remark.key}, JsonKind::boolean);
+        if (refused.is_boolean()) findKey(config, remark.key, JsonKind::boolean);
         for (const Json* place : places) {
             const auto found = place->find(remark.key);
             if (found != place->end() && *found == refused) refuse(remark.text);
@@ -247,7 +247,7 @@ void checkKeys(const Source& source) {
     if (axes)
         refuse("the configuration's position_encoding_2d is true: its positions have two axes, each on a half of the "
                "head, which is not read");
-    for (const TopKey& row : kTopKeys) checkKinds(config, {row.name}, row.kind);
+    for (const TopKey& row : kTopKeys) findKey(config, row.name, row.kind); // even where nothing would read it
     // OpenAI publish gpt-oss with a configuration of their own, beside that for Transformers.
     if (config.contains("rope_scaling_factor") && config.contains("rope_ntk_alpha") &&
         config.contains("rope_ntk_beta") && config.contains("initial_context_length"))
@@ -304,7 +304,7 @@ void findRules(Source* source) {
         const Json* own = findKey(*config, name.key().c_str());
         if (own != nullptr) (*config)[name.value().get<std::string>()] = Json(*own);
     }
-    checkKinds(*config, {"layer_types"}, JsonKind::texts);
+    findKey(*config, "layer_types", JsonKind::texts);
     if (model.part_type != nullptr) takePartsOut(model.part_type, config);
     Rules& rules = source->rules = findOwnRules(*config);
     if (rules.found) return;

@@ -14,14 +14,6 @@ constexpr size_t kMostTypes = 64;
 
 using Names = std::vector<std::string>;
 
-bool hasName(const Names& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-void addOnce(Names* names, const std::string& name) {
-    if (!hasName(*names, name)) names->push_back(name);
-}
-
 std::string listed(const Names& names) {
     constexpr size_t kMostNames = 8;
     std::string text;
@@ -130,9 +122,8 @@ std::vector<bool> readRare(const Source& source, size_t layers) {
         if (place < layers) rare[place] = true;
     }
     if (source.lists.own == nullptr) return rare;
-    const Json& list = *source.lists.own;
+    const Json& list = *findKey(source.config, model.layer_list, JsonKind::numbers);
     const bool places = model.layer_list_has == LayerList::places;
-    checkKinds(source.config, {model.layer_list}, JsonKind::numbers);
     if (!places && list.size() < layers) refuseCount(model.layer_list, list.size(), "entries", layers);
     for (size_t i = 0; i < layers; ++i)
         rare[i] = places ? std::find(list.begin(), list.end(), Json(i)) != list.end() : list[i] == 1;
@@ -169,8 +160,7 @@ void setBySliding(const Source& source, std::vector<ModelLayer>* layers) {
     const Rotating rotating = source.model->rotating;
     if (rotating == Rotating::sliding_or_all && window != source.config.end() && window->is_null()) return;
     const Dense dense = readDense(source);
-    const Json* kinds = findKey(source.config, "mlp_layer_types");
-    checkKinds(source.config, {"mlp_layer_types"}, JsonKind::texts);
+    const Json* kinds = findKey(source.config, "mlp_layer_types", JsonKind::texts);
     const bool forced = rotating == Rotating::sliding_or_dense && dense.period == 1;
     for (size_t i = 0; i < layers->size(); ++i) {
         const bool is_dense = kinds != nullptr ? i < kinds->size() && (*kinds)[i] == "dense" : i < dense.count;
@@ -236,17 +226,18 @@ void setRotating(const Source& source, std::vector<ModelLayer>* layers) {
 
 // The types that have rules of their own.
 Names listRuledTypes(const Source& source) {
+    static constexpr Words kFullAndSliding = {kFullType, kSlidingType};
     Names names;
     for (const auto& item : source.rules.values.items()) {
         const bool null = item.value().is_null() && !mayStandBesideNested(item.key());
-        if (source.rules.nested && (item.value().is_object() || null)) addOnce(&names, item.key());
+        if (source.rules.nested && (item.value().is_object() || null)) names.push_back(item.key());
     }
-    for (const char* name : source.model->layer_types) addOnce(&names, name);
-    if (source.model->layer_types.size() != 0) return names;
+    Words others = source.model->layer_types;
     for (const char* key : {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta"}) {
-        if (findKey(source.config, key) == nullptr) continue;
-        addOnce(&names, kFullType);
-        addOnce(&names, kSlidingType);
+        if (others.size() == 0 && findKey(source.config, key) != nullptr) others = kFullAndSliding;
+    }
+    for (const char* name : others) {
+        if (!isOneOf(name, names)) names.emplace_back(name);
     }
     return names;
 }
@@ -258,7 +249,7 @@ std::string chooseName(const Source& source, const std::string& wanted) {
     if (names.empty() && !wanted.empty() && wanted != kFullType)
         refuse("the configuration has no layer types, and so none that is called " + shown(wanted));
     if (names.empty()) return "";
-    if (!wanted.empty() && !hasName(names, wanted))
+    if (!wanted.empty() && !isOneOf(wanted, names))
         refuse("the configuration has no layer type " + shown(wanted) + "; it has " + listed(names));
     Names turning;
     for (const std::string& other : names) {
@@ -272,13 +263,13 @@ std::string chooseName(const Source& source, const std::string& wanted) {
         if (other == wanted || occurs || !typed) turning.push_back(other);
     }
     if (turning.empty()) refuse("no layer of the model rotates");
-    if (!wanted.empty() && !hasName(turning, wanted)) {
+    if (!wanted.empty() && !isOneOf(wanted, turning)) {
         refuse("the model's layers of the type " + shown(wanted) + " do not rotate; those of the type " +
                listed(turning) + " do");
     }
     if (!wanted.empty()) return wanted;
     for (const char* usual : {kFullType, "main", "hybrid"}) {
-        if (hasName(turning, usual)) return usual;
+        if (isOneOf(usual, turning)) return usual;
     }
     if (!source.types_differ || turning.size() == 1) return turning[0];
     refuse("the configuration's layer types differ, and none of them is chosen: " + listed(names));
@@ -349,21 +340,23 @@ void readLayers(Source* source) {
     // Where layers differ, the types that have a rule are all that there are, else those of Transformers. Its classes
     // refuse any other.
     Names allowed = names;
-    if (model.layer_types.size() == 0 || model.flat_rule == FlatRule::second)
-        for (const char* name : kLayerTypeNames) addOnce(&allowed, name);
+    const bool open = model.layer_types.size() == 0 || model.flat_rule == FlatRule::second;
+    for (const char* name : open ? kLayerTypeNames : Words{}) {
+        if (!isOneOf(name, allowed)) allowed.emplace_back(name);
+    }
     for (const Json& type : lists.types != nullptr && source->known && !model.own_code ? *lists.types : Json::array()) {
-        if (hasName(allowed, type.get<std::string>())) continue;
+        if (isOneOf(type.get<std::string>(), allowed)) continue;
         refuse("the configuration's layer_types has " + shown(type) + ", which the model type " + shown(source->type) +
                " does not have; it may have " + listed(allowed));
     }
     const Names ruled = names;
     const bool differ = source->types_differ = !ruled.empty();
     const auto is_unknown = [&](const ModelLayer& layer) {
-        return differ && layer.rotates && !hasName(ruled, layer.type);
+        return differ && layer.rotates && !isOneOf(layer.type, ruled);
     };
     if (std::any_of(layers.begin(), layers.end(), is_unknown)) layers.clear();
     for (const ModelLayer& layer : layers) {
-        if (!layer.type.empty()) addOnce(&names, layer.type);
+        if (!layer.type.empty() && !isOneOf(layer.type, names)) names.push_back(layer.type);
     }
     if (names.size() > kMostTypes)
         refuse("the configuration has " + std::to_string(names.size()) + " types of layers; there may be " +

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 
 namespace rope {
 namespace config {
@@ -228,7 +229,8 @@ QueryScaling readTuning(const Layer& layer, const ModelEncoding& encoding) {
     if (tuning != nullptr && !tuning->is_boolean() && !tuning->is_number())
         refuseValue(kTuning, *tuning, "true or false");
     const bool on = tuning == nullptr || (tuning->is_boolean() ? tuning->get<bool>() : *tuning != 0);
-    if (!on || nameStillLayers(encoding.layers).empty()) return {};
+    const std::vector<ModelLayer>& layers = encoding.layers;
+    if (!on || std::all_of(layers.begin(), layers.end(), std::mem_fn(&ModelLayer::rotates))) return {};
     return {readNumber(*layer.config, {"attn_scale"}, -1e6, 1e6, 0.1),
             readCount(*layer.config, {"floor_scale"}, kMostPositions, 8192), 1, true};
 }
@@ -263,9 +265,8 @@ void checkRules(const Source& source) {
     }
     for (const Json* rule : all) {
         for (const RuleKey& row : kRuleKeys) {
-            checkKinds(*rule, {row.name}, row.kind);
-            const Json* found = row.kind == JsonKind::text ? findKey(*rule, row.name) : nullptr;
-            if (found != nullptr && found->get_ref<const std::string&>().empty())
+            const Json* found = findKey(*rule, row.name, row.kind);
+            if (row.kind == JsonKind::text && found != nullptr && found->get_ref<const std::string&>().empty())
                 refuse(std::string("the configuration's ") + row.name + " is empty; it must be a rule's name");
         }
     }

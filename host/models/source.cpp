@@ -33,9 +33,8 @@ constexpr Keys kSoundParts = {"thinker_config", "audio_config", "encoder_config"
 // Goes down to the first of the parts. Returns whether there is one.
 bool enterPart(Keys parts, Source* source) {
     for (const char* key : parts) {
-        const Json* inner = findKey(source->config, key);
         const bool named = key != std::string("decoder"); // "decoder" may mean something else
-        if (named) checkKinds(source->config, {key}, JsonKind::object);
+        const Json* inner = findKey(source->config, key, named ? JsonKind::object : JsonKind::any);
         if (inner == nullptr || !inner->is_object() || inner->empty()) continue;
         const char* else_turns = whatElseTurns(source->type);
         if (else_turns != nullptr) source->notes.emplace_back(else_turns);

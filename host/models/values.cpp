@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -37,45 +38,31 @@ std::string withoutPythonsNumbers(std::string text) {
     return text;
 }
 
-// Counts values and finds keys that are there twice. A callback of the library's own parser goes through an object
-// again for each object within it.
-class Check : public Json::json_sax_t {
+// Counts values and finds keys that are there twice, as the library's parser comes upon them. It keeps no value: the
+// parser would go through an object that it keeps again for each object within it.
+class Check {
   public:
-    bool null() override { return count(); }
-    bool boolean(bool) override { return count(); }
-    bool number_integer(number_integer_t) override { return count(); }
-    bool number_unsigned(number_unsigned_t) override { return count(); }
-    bool number_float(number_float_t, const string_t&) override { return count(); }
-    bool string(string_t&) override { return count(); }
-    bool binary(binary_t&) override { return count(); }
-    bool start_object(size_t) override { return enter(); }
-    bool start_array(size_t) override { return enter(); }
-    bool end_object() override { return leave(); }
-    bool end_array() override { return leave(); }
-    bool parse_error(size_t, const std::string&, const Json::exception&) override { return false; }
-    bool key(string_t& key) override {
-        if (!open_.back().insert(key).second)
-            refuse("the configuration has the key " + shown(key) + " twice; it must be there once");
-        return true;
-    }
-
-  private:
-    bool count() {
+    // Returns whether the parser keeps the key, or the list or object that begins, until that ends.
+    bool operator()(int, Json::parse_event_t event, const Json& value) {
+        using Event = Json::parse_event_t;
+        if (event == Event::key) {
+            if (!open_.back().insert(value.get_ref<const std::string&>()).second)
+                refuse("the configuration has the key " + shown(value) + " twice; it must be there once");
+            return true;
+        }
+        if (event == Event::object_end || event == Event::array_end) {
+            open_.pop_back();
+            return false;
+        }
         if (open_.size() > kMaxDepth)
             refuse("the configuration is nested deeper than " + std::to_string(kMaxDepth) + " levels");
         if (++values_ > kMaxValues) refuse("the configuration has more than " + std::to_string(kMaxValues) + " values");
-        return true;
-    }
-    bool enter() {
-        const bool may = count();
-        open_.emplace_back();
-        return may;
-    }
-    bool leave() {
-        open_.pop_back();
-        return true;
+        const bool begins = event != Event::value;
+        if (begins) open_.emplace_back();
+        return begins;
     }
 
+  private:
     std::vector<std::set<std::string>> open_; // the keys of each object that is open; a list has none
     size_t values_ = 0;
 };
@@ -88,7 +75,7 @@ Json parseConfig(const std::string& given) {
     if (zero != text.npos) refuse("the configuration is not JSON: byte " + std::to_string(zero) + " is a zero");
     try {
         Check check;
-        Json::sax_parse(text, &check);
+        Json::parse(text, std::ref(check), false);
         Json config = Json::parse(text);
         if (!config.is_object()) refuse("the configuration is " + shown(config) + "; it must be an object in braces");
         return config;
@@ -110,9 +97,40 @@ std::string shown(const Json& value) {
 
 bool isOff(const Json& value) { return value.is_null() || value == false; }
 
-const Json* findKey(const Json& object, const char* key) {
+const Json* findKey(const Json& object, const char* key, JsonKind kind) {
+    static const char* const kNames[] = {"a value",
+                                         "a number",
+                                         "a name in quotes",
+                                         "true or false",
+                                         "an object in braces",
+                                         "a list of numbers",
+                                         "a list of 1 and 0, one per layer",
+                                         "a list of names in quotes"};
     const auto found = object.find(key);
-    return found == object.end() || found->is_null() ? nullptr : &*found;
+    if (found == object.end() || found->is_null()) return nullptr;
+    const auto fits = [kind](const Json& value) {
+        switch (kind) {
+        case JsonKind::any:
+            return true;
+        case JsonKind::number:
+        case JsonKind::numbers:
+            return value.is_number();
+        case JsonKind::text:
+        case JsonKind::texts:
+            return value.is_string();
+        case JsonKind::boolean:
+            return value.is_boolean();
+        case JsonKind::object:
+            return value.is_object();
+        case JsonKind::booleans:
+            return value.is_boolean() || value == 0 || value == 1;
+        }
+        return false;
+    };
+    const bool is_list = kind == JsonKind::numbers || kind == JsonKind::booleans || kind == JsonKind::texts;
+    const bool is = is_list ? found->is_array() && std::all_of(found->begin(), found->end(), fits) : fits(*found);
+    if (!is) refuseValue(key, *found, kNames[static_cast<int>(kind)]);
+    return &*found;
 }
 
 void refuseValue(const char* key, const Json& value, const std::string& wanted) {
@@ -150,54 +168,13 @@ uint32_t readCount(const Json& object, Keys keys, double high, uint32_t otherwis
 }
 
 std::string readText(const Json& object, const char* key, const std::string& otherwise) {
-    const Json* found = findKey(object, key);
-    if (found == nullptr) return otherwise;
-    if (!found->is_string()) refuseValue(key, *found, "a name in quotes");
-    return found->get<std::string>();
+    const Json* found = findKey(object, key, JsonKind::text);
+    return found == nullptr ? otherwise : found->get<std::string>();
 }
 
 bool readBool(const Json& object, const char* key, bool otherwise) {
-    const Json* found = findKey(object, key);
-    if (found == nullptr) return otherwise;
-    if (!found->is_boolean()) refuseValue(key, *found, "true or false");
-    return found->get<bool>();
-}
-
-void checkKinds(const Json& object, Keys keys, JsonKind kind) {
-    static const char* const kNames[] = {"a value",
-                                         "a number",
-                                         "a name in quotes",
-                                         "true or false",
-                                         "an object in braces",
-                                         "a list of numbers",
-                                         "a list of 1 and 0, one per layer",
-                                         "a list of names in quotes"};
-    const auto fits = [kind](const Json& value) {
-        switch (kind) {
-        case JsonKind::any:
-            return true;
-        case JsonKind::number:
-        case JsonKind::numbers:
-            return value.is_number();
-        case JsonKind::text:
-        case JsonKind::texts:
-            return value.is_string();
-        case JsonKind::boolean:
-            return value.is_boolean();
-        case JsonKind::object:
-            return value.is_object();
-        case JsonKind::booleans:
-            return value.is_boolean() || value == 0 || value == 1;
-        }
-        return false;
-    };
-    const bool is_list = kind == JsonKind::numbers || kind == JsonKind::booleans || kind == JsonKind::texts;
-    for (const char* key : keys) {
-        const Json* found = findKey(object, key);
-        if (found == nullptr) continue;
-        const bool is = is_list ? found->is_array() && std::all_of(found->begin(), found->end(), fits) : fits(*found);
-        if (!is) refuseValue(key, *found, kNames[static_cast<int>(kind)]);
-    }
+    const Json* found = findKey(object, key, JsonKind::boolean);
+    return found == nullptr ? otherwise : found->get<bool>();
 }
 
 } // namespace config

@@ -24,8 +24,10 @@ std::string shown(const Json& value);
 
 bool isOff(const Json& value); // null or false, which mean the same as an absent key
 
-// Returns the member, or null where it is absent or null.
-const Json* findKey(const Json& object, const char* key);
+enum class JsonKind { any, number, text, boolean, object, numbers, booleans, texts };
+
+// Returns the member, or null where it is absent or null. Refuses a member of another kind.
+const Json* findKey(const Json& object, const char* key, JsonKind kind = JsonKind::any);
 
 // Where the key is absent these return what the last argument says. A number may stand under several keys, which must
 // agree.
@@ -33,11 +35,6 @@ double readNumber(const Json& object, Keys keys, double low, double high, double
 uint32_t readCount(const Json& object, Keys keys, double high, uint32_t otherwise); // from 1 on
 std::string readText(const Json& object, const char* key, const std::string& otherwise = "");
 bool readBool(const Json& object, const char* key, bool otherwise);
-
-enum class JsonKind { any, number, text, boolean, object, numbers, booleans, texts };
-
-// Refuses keys of another kind than they are read as, even where nothing would read them. An absent key passes.
-void checkKinds(const Json& object, Keys keys, JsonKind kind);
 
 } // namespace config
 } // namespace rope

@@ -3,6 +3,7 @@
 #include "models/values.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace rope {
 namespace {
@@ -18,11 +19,14 @@ std::string plain(const std::string& type) {
 
 } // namespace
 
-bool isOneOf(std::string_view word, std::initializer_list<const char*> words) {
-    return std::any_of(words.begin(), words.end(), [&](const char* other) { return word == other; });
+template <typename Words> bool isOneOf(std::string_view word, const Words& words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
 }
+template bool isOneOf(std::string_view, const std::initializer_list<const char*>&);
+template bool isOneOf(std::string_view, const std::vector<std::string>&);
 
-std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredicate& is) {
+std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredicate& is, const char* of_one,
+                       const char* of_several) {
     std::string numbers;
     const ModelLayer* first = nullptr;
     constexpr size_t kMostRuns = 64; // more than any model has
@@ -38,15 +42,11 @@ std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredica
         if (first == nullptr) first = &layers[i];
         for (count += end - i; i < end; ++i) alike = alike && layers[i].type == first->type;
     }
+    if (count == 0) return "";
     if (runs > kMostRuns) numbers += " and others";
-    const bool typed = count != 0 && alike && !first->type.empty();
-    return (count == 1 ? "layer " : "layers ") + numbers + (typed ? " (" + plain(first->type) + ")" : "");
-}
-
-std::string nameStillLayers(const std::vector<ModelLayer>& layers) {
-    const auto still = [](const ModelLayer& layer) { return !layer.rotates; };
-    const auto count = std::count_if(layers.begin(), layers.end(), still);
-    return count == 0 ? "" : nameLayers(layers, still) + (count == 1 ? " does not rotate" : " do not rotate");
+    const bool typed = alike && !first->type.empty();
+    return (count == 1 ? "layer " : "layers ") + numbers + (typed ? " (" + plain(first->type) + ")" : "") +
+           (count == 1 ? of_one : of_several);
 }
 
 std::string describeQueryScaling(const QueryScaling& scaling) {
@@ -71,15 +71,14 @@ std::string describeLayers(const ModelEncoding& model) {
         return "the frequencies are those of layers of the type " + plain(model.layer_type) +
                "; layers of other types have others: " + others;
     }
-    const auto answered = [](const ModelLayer& layer) { return layer.answered; };
     const auto other = [](const ModelLayer& layer) { return layer.rotates && !layer.answered; };
-    const auto others = std::count_if(model.layers.begin(), model.layers.end(), other);
-    const std::string still = nameStillLayers(model.layers);
-    if (others == 0 && still.empty()) return "";
-    return "the frequencies are those of " + nameLayers(model.layers, answered) +
-           (others == 0 ? ""
-                        : "; " + nameLayers(model.layers, other) + (others == 1 ? " has others" : " have others")) +
-           (still.empty() ? "" : "; " + still);
+    const auto still = [](const ModelLayer& layer) { return !layer.rotates; };
+    if (std::all_of(model.layers.begin(), model.layers.end(), std::mem_fn(&ModelLayer::answered))) return "";
+    std::string text = "the frequencies are those of " + nameLayers(model.layers, &ModelLayer::answered);
+    for (const std::string& rest : {nameLayers(model.layers, other, " has others", " have others"),
+                                    nameLayers(model.layers, still, " does not rotate", " do not rotate")})
+        text += (rest.empty() ? "" : "; ") + rest;
+    return text;
 }
 
 void checkLayerNumber(uint32_t number, const std::string& type, const std::vector<ModelLayer>& layers) {
@@ -93,11 +92,9 @@ void checkLayerNumber(uint32_t number, const std::string& type, const std::vecto
         refuse(name + " is of " + (layer.type.empty() ? "no type" : "the type " + plain(layer.type)) +
                ", not of the type " + plain(type));
     if (layer.rotates) return;
-    const auto turns = [](const ModelLayer& other) { return other.rotates; };
-    const auto turning = std::count_if(layers.begin(), layers.end(), turns);
+    const std::string turning = nameLayers(layers, &ModelLayer::rotates, " rotates", " rotate");
     refuse(name + (layer.type.empty() ? "" : " (" + plain(layer.type) + ")") + " does not rotate; " +
-           (turning != 0 ? nameLayers(layers, turns) + (turning == 1 ? " rotates" : " rotate")
-                         : "no layer of the model does"));
+           (turning.empty() ? "no layer of the model does" : turning));
 }
 
 } // namespace rope

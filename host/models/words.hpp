@@ -19,15 +19,15 @@ struct Refusal {
 
 [[noreturn]] inline void refuse(const std::string& sentence) { throw Refusal{sentence}; }
 
-bool isOneOf(std::string_view word, std::initializer_list<const char*> words);
+// Takes std::vector<std::string> too.
+template <typename Words = std::initializer_list<const char*>> bool isOneOf(std::string_view word, const Words& words);
 
 // Names the layers that `is` holds for: "layers 0-2, 4-6", "layer 3", and behind the numbers the type in parentheses
-// where all layers share one.
+// where all layers share one. Then it says of them what is said of one layer, or of several. It is empty where there
+// are none.
 using LayerPredicate = std::function<bool(const ModelLayer&)>;
-std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredicate& is);
-
-// "layers 3, 7 do not rotate", "layer 3 does not rotate"; empty where all rotate.
-std::string nameStillLayers(const std::vector<ModelLayer>& layers);
+std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredicate& is, const char* of_one = "",
+                       const char* of_several = "");
 
 // The end of a note that names who scales.
 std::string describeQueryScaling(const QueryScaling& scaling);

@@ -146,12 +146,10 @@ LayerRotation chooseGgufLayer(const ArchitectureKeys& keys, const Architecture& 
     const LayerRotation sliding =
         architecture.sliding_layers ? readSliding(keys, architecture, has_factors, full) : full;
     const std::string wanted = request.layer ? layers[*request.layer].type : type;
-    const auto one_turns = [](const ModelLayer& layer) { return layer.rotates; };
-    if (!layers.empty() && std::none_of(layers.begin(), layers.end(), one_turns))
-        refuse("no layer of the model rotates");
+    const std::string turning = nameLayers(layers, &ModelLayer::rotates, " rotates", " rotate");
+    if (!layers.empty() && turning.empty()) refuse("no layer of the model rotates");
     if (!wanted.empty() && !turns(layers, wanted)) {
-        refuse("the model's layers of the type " + wanted + " do not rotate; " + nameLayers(layers, one_turns) +
-               " rotate");
+        refuse("the model's layers of the type " + wanted + " do not rotate; " + turning);
     }
     const bool full_turns = turns(layers, kFullType), differ = window != 0 && !rotateAlike(full, sliding);
     const bool slide = layers.empty() || hasType(layers, kSlidingType);

@@ -2,7 +2,9 @@
 
 #include "models/words.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace rope {
 namespace gguf {
@@ -47,7 +49,8 @@ double readYarnScale(const ArchitectureKeys& keys, const Architecture& architect
 // together with the layers that do not rotate.
 QueryScaling readQueryScaling(const ArchitectureKeys& keys, const Architecture& architecture,
                               const std::vector<ModelLayer>& layers) {
-    if (architecture.scales_still_queries && !nameStillLayers(layers).empty()) return {0.1, 8192, 1, true};
+    const bool all_rotate = std::all_of(layers.begin(), layers.end(), std::mem_fn(&ModelLayer::rotates));
+    if (architecture.scales_still_queries && !all_rotate) return {0.1, 8192, 1, true};
     QueryScaling scaling;
     if (architecture.query_lengths.size() == 0) return scaling;
     scaling.beta = keys.number(kTemperature, -1e6, 1e6, 0);
