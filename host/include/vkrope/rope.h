@@ -180,7 +180,7 @@ ROPE_API RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencie
 ROPE_API const char* ropeRuleName(RopeRuleKind kind);
 
 /** Frequencies for plans and shaders, from a rule or your own: `{values, pairs, scale}`. The doubles are taken as
- * exact. A negative frequency rotates the other way. A pair with the frequency 0 keeps its angle. */
+ * exact. A negative frequency rotates the other way. A pair with the frequency 0 does not turn. */
 typedef struct RopeFrequencies {
     /** `count` frequencies for each set: radians per position, each below 2^28 turns. Plan functions accept null. */
     const double* values;
@@ -247,7 +247,7 @@ typedef struct RopeLimits {
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u     /**< VK_KHR_push_descriptor, or the feature of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u           /**< the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_DEBUG_UTILS 8u          /**< VK_EXT_debug_utils of the instance: names and labels for tools */
-#define ROPE_ENABLED_NATIVE_HALVES 16u       /**< float16 converts as in the library (ropeEnabledBySelfTest) */
+#define ROPE_ENABLED_NATIVE_HALVES 16u       /**< the device converts float16 as vkrope does (ropeEnabledBySelfTest) */
 #define ROPE_ENABLED_PIPELINE_ROBUSTNESS 32u /**< the feature pipelineRobustness, of the extension or of Vulkan 1.4 */
 /** Writes the least limits that Vulkan 1.1 promises. If `limits` of a plan function is null, these are taken. */
 ROPE_API void ropeMinimumLimits(RopeLimits* limits);
@@ -643,11 +643,11 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  * A fused pass moves Q, K and V from the projection to the attention and to the cache. Each of these tensors has a
  * RopeFusedTensor. A tensor takes these steps in this order, and skips each step that the description leaves at 0:
  *
- *     load, biases, clip, norm, rotate, norm (if `after` is 1), scale of queries, Hadamard, convert, store
+ *     load, biases, clip, norm, rotate, scale of queries, Hadamard, convert, store
  *
- * Q and K rotate, and V does not. The results have the bits of separate passes that store float32. If cache.kind is
- * set, K and V go to the cache. Other tensors go to their _OUT buffers if out_of_place is 1. If it is 0, they are
- * written in place, with the element and the layout that they have.
+ * If norm.after is 1, the norm follows the rotation. Q and K rotate, and V does not. The results have the bits of
+ * separate passes that store float32. If cache.kind is set, K and V go to the cache. Other tensors go to their _OUT
+ * buffers if out_of_place is 1. If it is 0, they are written in place, with the element and the layout that they have.
  *
  * Bind these buffers. plan.bytes is 0 for each buffer that the plan does not use.
  *
@@ -656,7 +656,7 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  *     POSITIONS              positions; it may also have counts (tokens_counted) and the map (cache.map_in_positions)
  *     SLOT_MAP               the map: a cache slot for each token (SLOTS), or the pages of each sequence (PAGE_TABLE)
  *     FREQUENCIES, ROWS      where cosines and sines come from (rotation.source); neither if no tensor rotates
- *     Q_WEIGHTS, K_WEIGHTS   weights of the norms of Q and K whose `weights` is null
+ *     Q_WEIGHTS, K_WEIGHTS   weights of Q's norm and of K's norm, if RopeNorm::weights is null
  *     BIASES                 biases of the projection
  *     PARAMETERS             a uniform buffer, which ropeWriteParameters fills from the description's arrays
  *     COUNTER                a uint32 that you clear (count_outside)
@@ -811,7 +811,7 @@ typedef struct RopeFusedTensor {
     RopeElement element;
     /** 1: the biases [heads][head_dim] of buffer BIASES are added to the tensor (Qwen2, GPT-NeoX, Phi). */
     uint32_t bias;
-    /** Elements of BIASES before the first bias. Another bias_offset takes other pipelines, RopeBuffer::offset none. */
+    /** Elements of BIASES before the first bias. A new value needs new pipelines. A new RopeBuffer::offset does not. */
     uint64_t bias_offset;
     RopeNorm norm;
     /** The block size of Hadamard's matrix: a power of two from 16 to 512 that divides head_dim; 0: no such step. */
@@ -851,7 +851,7 @@ typedef struct RopeFusedDescription {
     RopeFusedTensor q, k, v;
     /** For tensors that do not go to the cache. 0: in place. 1: to Q_OUT, K_OUT and V_OUT, which overlap no source. */
     uint32_t out_of_place;
-    /** 1: COUNTER counts what RopeRotateDescription's counts, and tokens whose slot is outside the cache. */
+    /** 1: COUNTER counts the same tokens as for a rotation, and tokens whose slot is outside the cache. */
     uint32_t count_outside;
     RopeTuning tuning;
     /** The element of BIASES: F32, F16 or BF16; 0: F32. */
@@ -988,7 +988,7 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
                                      RopePlan* plan);
 
 /* ---- ggml -------------------------------------------------------------------------------------------------------- */
-/** The parameters of ggml's rope operator: copy the 64 bytes of op_params. They and head_dim can be a lookup key. */
+/** The parameters of ggml's rope operator: copy the 64 bytes of op_params here. */
 typedef struct RopeGgml {
     /** n_past: not read. n_dims: elements that rotate (VISION: half of them). */
     int32_t n_past, n_dims;
@@ -1031,7 +1031,7 @@ typedef struct RopeGgmlTensor {
 typedef struct RopeGgmlNode {
     /** x: the source of the first node, in slot K. weights: MUL's, in K_WEIGHTS. rows: SET_ROWS's row numbers, in
      * SLOT_MAP. out: the result of the last node, in K_OUT, or in K if in_place is 1. With SET_ROWS `out` is the whole
-     * tensor. When llama.cpp shifts a cache, x and out are the cache, in K_OUT. You fill `rows` with 0, 1, 2, ... */
+     * tensor. When llama.cpp shifts a cache, x and out both lie in K_OUT, and SLOT_MAP has 0, 1, 2, ... */
     RopeGgmlTensor x, positions, weights, rows, out;
     float epsilon;
     /** If norm is 1, RMS_NORM comes first. If backward is 1, this is ROPE_BACK. If in_place is 1, out is x. */
@@ -1054,8 +1054,8 @@ typedef struct RopeBinding {
 /** What you need to record a dispatch yourself. docs/engines.md ("Plain dispatches") has more.
  *   - Dispatches share a pipeline if their shaders and constants are equal, and the same bindings have a range.
  *   - bindings[i] is binding i of descriptor set 0. Bind it at your own offset in the slot's buffer plus
- *     binding.offset. Your own offset is a multiple of the device's alignment. No binding ends beyond plan.bytes of its
- *     slot, where plan.bytes is rounded up to a multiple of 4 bytes.
+ *     binding.offset. Your own offset is a multiple of the device's alignment. Round plan.bytes of the slot
+ *     up to a multiple of 4: no binding of the slot ends beyond that.
  *   - The pipeline layout has ROPE_PUSH_WORDS push constants from offset 0. Push all of them for each dispatch.
  *   - constants[i] is the specialization constant with id i. Pass all of them (Vulkan ignores ids that a shader lacks),
  *     or fold them into the shader (ropeSpecialize).
@@ -1091,9 +1091,9 @@ ROPE_API RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin
 
 /** These calls carry out a description on the CPU in two ways at once: with the shaders' own bits, and as a reference
  * in double, which shares no line with the shaders. Each array stands for the buffer of its name, and has plan.bytes of
- * that slot. A reference has a double for each element of the destination. In place a result may be its source. Sources
- * that are not read and results that you do not want may be null. `outside` is what COUNTER would have. A call refuses
- * what plans refuse, except for limits. It also refuses null frequencies.values if it makes angles. */
+ * that slot. A reference has a double for each element of the destination. In place one array may be source and result.
+ * Sources that are not read and results that you do not want may be null. `outside` is what COUNTER would have. A call
+ * refuses what plans refuse, except for limits. It also refuses null frequencies.values if it makes angles. */
 typedef struct RopeHostTable {
     const void* positions;
     double* reference_rows;
