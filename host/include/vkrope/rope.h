@@ -242,8 +242,8 @@ typedef struct RopeLimits {
 } RopeLimits;
 
 /** What you enabled beyond Vulkan 1.1. Only STORAGE_16 is ever required, in two cases: ropePlanBias on 16-bit scores at
- * an odd offset, and a cache whose quantized blocks begin inside a 32-bit word. With PIPELINE_ROBUSTNESS pipelines go
- * without the driver's bounds checks. No dispatch needs these checks. */
+ * an odd offset, and a cache whose quantized blocks begin inside a 32-bit word. If PIPELINE_ROBUSTNESS is set,
+ * pipelines go without the driver's bounds checks. No dispatch needs these checks. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u     /**< VK_KHR_push_descriptor, or the feature of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u           /**< the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_DEBUG_UTILS 8u          /**< VK_EXT_debug_utils of the instance: names and labels for tools */
@@ -450,7 +450,7 @@ typedef enum RopeSlot {
     ROPE_SLOT_POSITIONS = 0,
     ROPE_SLOT_FREQUENCIES = 1, /**< from ropeWriteFrequencies or ropePlanFactors, for the angle of the plan */
     ROPE_SLOT_ROWS = 2,
-    ROPE_SLOT_Q = 3, /**< in ropePlanRelative with VALUES: the attention's weights */
+    ROPE_SLOT_Q = 3, /**< with ROPE_RELATIVE_VALUES: the attention's weights */
     ROPE_SLOT_K = 4,
     ROPE_SLOT_Q_OUT = 5,
     ROPE_SLOT_K_OUT = 6,
@@ -725,8 +725,8 @@ typedef enum RopeNormKind {
 } RopeNormKind;
 
 /** A norm takes each head, or `dim` elements of it from element `begin` on. The other elements stay. The common case is
- * `d.q.norm.kind = ROPE_NORM_RMS, d.q.norm.epsilon = 1e-6f;`, with float32 weights in Q_WEIGHTS. GPUs load weights
- * faster from a buffer than from an array, and fastest if weights_offset and both strides are multiples of 4. */
+ * `d.q.norm.kind = ROPE_NORM_RMS, d.q.norm.epsilon = 1e-6f;`, with float32 weights in Q_WEIGHTS. GPUs load these
+ * weights faster than an array in PARAMETERS, and fastest if weights_offset and both strides are multiples of 4. */
 typedef struct RopeNorm {
     RopeNormKind kind;
     float epsilon;
@@ -804,7 +804,7 @@ typedef struct RopeFusedTensor {
     /** 1: the tensor does not rotate, and keeps the order of its elements (layers without RoPE). V never rotates. */
     uint32_t no_rotation;
     RopeLayout from;
-    /** Not read in place. Without a cache token_stride goes from token to token, and there are no pages. */
+    /** Ignored in place. Without a cache token_stride goes from token to token, and there are no pages. */
     RopeCacheLayout to;
     /** The element that is written; 0: the description's. In place it is the description's. Without a cache it is F32,
      * F16 or BF16. */
@@ -1026,8 +1026,8 @@ typedef struct RopeGgmlTensor {
     uint32_t type, unused;
 } RopeGgmlTensor;
 /** A ROPE or ROPE_BACK node of ggml with the nodes that join its pass: docs/llama.md ("What ggml's parameters mean").
- * Without `positions` there is no rotation, and the other nodes are the pass. The structure has no padding, so its
- * bytes may be the key of a cached plan. */
+ * If there is no `positions` tensor, there is no ROPE node, and the pass consists of the other nodes. The structure has
+ * no padding, so its bytes may be the key of a cached plan. */
 typedef struct RopeGgmlNode {
     /** x: the source of the first node, in slot K. weights: MUL's, in K_WEIGHTS. rows: SET_ROWS's row numbers, in
      * SLOT_MAP. out: the result of the last node, in K_OUT, or in K if in_place is 1. With SET_ROWS `out` is the whole
@@ -1036,7 +1036,7 @@ typedef struct RopeGgmlNode {
     float epsilon;
     /** If norm is 1, RMS_NORM comes first. If backward is 1, this is ROPE_BACK. If in_place is 1, out is x. */
     uint32_t norm, backward, in_place;
-    /** hadamard: the row length of the matrix of a MUL_MAT with the hint Hadamard; 0: no such node. `unused` is 0. */
+    /** hadamard: ne[0] of the matrix of a MUL_MAT that op_params mark as Hadamard's; 0: no such node. `unused` is 0. */
     uint32_t hadamard, unused;
 } RopeGgmlNode;
 
@@ -1054,8 +1054,8 @@ typedef struct RopeBinding {
 /** What you need to record a dispatch yourself. docs/engines.md ("Plain dispatches") has more.
  *   - Dispatches share a pipeline if their shaders and constants are equal, and the same bindings have a range.
  *   - bindings[i] is binding i of descriptor set 0. Bind it at your own offset in the slot's buffer plus
- *     binding.offset. Your own offset is a multiple of the device's alignment. Round plan.bytes of the slot
- *     up to a multiple of 4: no binding of the slot ends beyond that.
+ *     binding.offset. Your own offset is a multiple of the device's alignment. From your own offset on, the
+ *     buffer must have plan.bytes of its slot, rounded up to a multiple of 4. No binding ends beyond these bytes.
  *   - The pipeline layout has ROPE_PUSH_WORDS push constants from offset 0. Push all of them for each dispatch.
  *   - constants[i] is the specialization constant with id i. Pass all of them (Vulkan ignores ids that a shader lacks),
  *     or fold them into the shader (ropeSpecialize).
