@@ -103,7 +103,7 @@ typedef enum RopeResult {
     ROPE_ERROR_OTHER_VERSION = -6,  /**< another version of the library made the plan */
     ROPE_ERROR_OTHER_LIMITS = -7,   /**< the plan needs more than the context's limits have */
     ROPE_ERROR_MISALIGNED = -8,     /**< a buffer's offset is no multiple of the context's alignment */
-    ROPE_ERROR_OVERLAP = -9         /**< out of place, a source and its destination begin at the same byte */
+    ROPE_ERROR_OVERLAP = -9         /**< a source and a destination of an out-of-place plan begin at the same byte */
 } RopeResult;
 #define ROPE_REASON_SIZE 192
 /** Why a call refused: one sentence that says what was wrong and what would be right. On success it is empty. */
@@ -284,8 +284,8 @@ typedef enum RopeElement {
     ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopeElement;
 ROPE_API uint32_t ropeElementBytes(RopeElement element); /**< 4, 2 or 1, but 0 for elements in blocks */
-/** Converts floats as shaders do, float8 by a scale of 1. I8 and blocks are left alone. `to` may be `from` if both
- * elements have the same size. */
+/** Converts floats as shaders do, float8 by a scale of 1. With I8 or blocks it writes nothing. `to` may be `from`
+ * if both elements have the same size. */
 ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
                                   size_t count);
 
@@ -407,8 +407,8 @@ typedef struct RopeRotation {
 
 /** Where the heads of a tensor lie. If all strides are 0, it is [batch][token][head][element] without gaps. If one
  * stride is set, the others must be set, too. Only a stride whose count is 1 (batch, tokens, heads) may stay 0. 16-bit
- * elements are moved in twos, so their offset, strides and rotary_begin must be even. In pairing HALF each chunk must
- * have an even number of pairs. If it is odd, take F32, or permute the weights to INTERLEAVED (ropePairPermutation). */
+ * elements are moved in twos, so their offset, strides and rotary_begin must be even. In pairing HALF they also need
+ * an even number of pairs a chunk. If it is odd, take F32, or permute weights to INTERLEAVED (ropePairPermutation). */
 typedef struct RopeLayout {
     uint64_t offset, batch_stride, token_stride, head_stride;
 } RopeLayout;
@@ -959,7 +959,7 @@ ROPE_API RopeResult ropeWriteBuckets(const RopeBiasDescription* description, voi
 ROPE_API uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional);
 
 /* ---- Relative vectors -------------------------------------------------------------------------------------------- */
-/** R is in ROWS. For key j and a query at `position`, row is clip(first_key + j - position, least, most) - least. */
+/** R is the vectors in ROWS. Key j of a query at p takes row clip(first_key + j - p, least, most) - least. */
 typedef enum RopeRelativeSide {
     ROPE_RELATIVE_KEYS = 0,   /**< score[i][j] += scale * (q[i] . R[row]) */
     ROPE_RELATIVE_VALUES = 1, /**< output[i] += sum over j of weight[i][j] * R[row] */
