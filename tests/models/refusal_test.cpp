@@ -41,6 +41,19 @@ TEST(Config, NothingMayFollowTheObject) {
     EXPECT_EQ(refusal(text + std::string("\0 trailing", 10)), "the configuration is not JSON: byte 39 is a zero");
 }
 
+TEST(Config, KeysAreThereOnceAndNestedInFewLevels) {
+    const std::string head = R"({"model_type": "llama", "head_dim": 64, "a": )";
+    EXPECT_EQ(read(head + R"({"a": [{"a": 1}, {"a": 2}, "a", []], "b": {"b": {}, "c": null}}})").head_dim, 64u);
+    const std::string twice = " twice; it must be there once";
+    EXPECT_EQ(refusal(head + R"({"b": 1}, "a": 2})"), "the configuration has the key \"a\"" + twice);
+    EXPECT_EQ(refusal(head + R"([{"b": 1}, {"c": {}, "d": [], "c": 2}]})"),
+              "the configuration has the key \"c\"" + twice);
+    EXPECT_EQ(refusal(head + R"({"b": 1, "\u0062": 2}})"), "the configuration has the key \"b\"" + twice);
+    const auto nested = [&](size_t lists) { return head + std::string(lists, '[') + std::string(lists, ']') + "}"; };
+    EXPECT_EQ(read(nested(32)).head_dim, 64u);
+    EXPECT_EQ(refusal(nested(33)), "the configuration is nested deeper than 32 levels");
+}
+
 // Python's json writes these without quotes, and Mamba's configurations have them.
 TEST(Config, InfinityIsReadWhereItIsNoNumberOfTheRotation) {
     const std::string limit = R"({"model_type": "llama", "head_dim": 64, "time_step_limit": [0.0, Infinity ], "x": )";
