@@ -152,7 +152,8 @@ def draw(options):
         raise ValueError("a picture takes matplotlib, which this Python does not have") from None
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
-    figure, panels = plt.subplots(1, len(options.files), figsize=(5 * len(options.files), 3.6), sharey=True, squeeze=False)
+    size = (5 * len(options.files), 3.6)
+    figure, panels = plt.subplots(1, len(options.files), figsize=size, sharex=True, sharey=True, squeeze=False)
     for panel, path in zip(panels[0], options.files):
         told = json.loads(pathlib.Path(path).read_text())
         for backend, colour in zip(BACKENDS, ("#c44e52", "#dd8452", "#2a6f4e")):
