@@ -35,6 +35,19 @@ TEST(Plan, RefusesRotaryDimAboveHeadDim) {
     });
 }
 
+TEST(Plan, RefusesMoreHeadsThanShadersCount) {
+    expectRefused(ROPE_ERROR_TOO_LARGE, "heads is 1073741825; it may be at most 1073741824",
+                  [](RopeRotateDescription* d) { d->k.heads = (1u << 30) + 1; });
+}
+
+TEST(Plan, HasANameForEachResult) {
+    EXPECT_STREQ(ropeResultName(ROPE_SUCCESS), "ROPE_SUCCESS");
+    EXPECT_STREQ(ropeResultName(ROPE_ERROR_TOO_LARGE), "ROPE_ERROR_TOO_LARGE");
+    EXPECT_STREQ(ropeResultName(ROPE_ERROR_OVERLAP), "ROPE_ERROR_OVERLAP");
+    EXPECT_STREQ(ropeResultName(static_cast<RopeResult>(1)), "unknown RopeResult");
+    EXPECT_STREQ(ropeResultName(static_cast<RopeResult>(ROPE_ERROR_OVERLAP - 1)), "unknown RopeResult");
+}
+
 TEST(Plan, RefusesWhatContradictsItself) {
     const RopeResult invalid = ROPE_ERROR_INVALID;
     expectRefused(invalid, "both 0", [](RopeRotateDescription* d) { d->q.heads = d->k.heads = 0; });
