@@ -74,7 +74,7 @@ std::string describeLayers(const ModelEncoding& model) {
     const auto other = [](const ModelLayer& layer) { return layer.rotates && !layer.answered; };
     const auto still = [](const ModelLayer& layer) { return !layer.rotates; };
     if (std::all_of(model.layers.begin(), model.layers.end(), std::mem_fn(&ModelLayer::answered))) return "";
-    std::string text = "the frequencies are those of " + nameLayers(model.layers, &ModelLayer::answered);
+    std::string text = "the frequencies are those of " + nameLayers(model.layers, std::mem_fn(&ModelLayer::answered));
     for (const std::string& rest : {nameLayers(model.layers, other, " has others", " have others"),
                                     nameLayers(model.layers, still, " does not rotate", " do not rotate")})
         text += (rest.empty() ? "" : "; ") + rest;
@@ -92,7 +92,7 @@ void checkLayerNumber(uint32_t number, const std::string& type, const std::vecto
         refuse(name + " is of " + (layer.type.empty() ? "no type" : "the type " + plain(layer.type)) +
                ", not of the type " + plain(type));
     if (layer.rotates) return;
-    const std::string turning = nameLayers(layers, &ModelLayer::rotates, " rotates", " rotate");
+    const std::string turning = nameLayers(layers, std::mem_fn(&ModelLayer::rotates), " rotates", " rotate");
     refuse(name + (layer.type.empty() ? "" : " (" + plain(layer.type) + ")") + " does not rotate; " +
            (turning.empty() ? "no layer of the model does" : turning));
 }

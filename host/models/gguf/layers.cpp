@@ -146,7 +146,7 @@ LayerRotation chooseGgufLayer(const ArchitectureKeys& keys, const Architecture& 
     const LayerRotation sliding =
         architecture.sliding_layers ? readSliding(keys, architecture, has_factors, full) : full;
     const std::string wanted = request.layer ? layers[*request.layer].type : type;
-    const std::string turning = nameLayers(layers, &ModelLayer::rotates, " rotates", " rotate");
+    const std::string turning = nameLayers(layers, std::mem_fn(&ModelLayer::rotates), " rotates", " rotate");
     if (!layers.empty() && turning.empty()) refuse("no layer of the model rotates");
     if (!wanted.empty() && !turns(layers, wanted)) {
         refuse("the model's layers of the type " + wanted + " do not rotate; " + turning);
