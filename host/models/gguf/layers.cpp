@@ -119,12 +119,13 @@ void checkRequest(const ArchitectureKeys& keys, const Architecture& architecture
     const std::string& type = request.layer_type;
     if (request.layer && layers.empty()) refuse("the file does not say which layers there are, or of which types");
     if (request.layer) checkLayerNumber(*request.layer, type, layers);
+    const bool unknown = architecture.sliding_layers && layers.empty();
+    if (type == kSlidingType && !unknown && !hasType(layers, kSlidingType))
+        refuse("the file has no layers of type sliding_attention");
     if (architecture.sliding_layers) return;
     for (const char* key : {"rope.freq_base_swa", "rope.dimension_count_swa", "attention.key_length_swa"}) {
         if (keys.find(key) != nullptr) keys.refuse(key, "is not read for the architecture " + shown(architecture.name));
     }
-    if (type == kSlidingType && !hasType(layers, kSlidingType))
-        refuse("the architecture " + shown(architecture.name) + " has no layers of type sliding_attention");
 }
 
 } // namespace
@@ -151,10 +152,9 @@ LayerRotation chooseGgufLayer(const ArchitectureKeys& keys, const Architecture& 
     if (!wanted.empty() && !turns(layers, wanted)) {
         refuse("the model's layers of the type " + wanted + " do not rotate; " + turning);
     }
-    const bool full_turns = turns(layers, kFullType), differ = window != 0 && !rotateAlike(full, sliding);
-    const bool slide = layers.empty() || hasType(layers, kSlidingType);
-    if (differ && !slide && wanted == kSlidingType) refuse("the file has no layers of type sliding_attention");
-    encoding->types_differ = differ && slide && full_turns && turns(layers, kSlidingType);
+    const bool full_turns = turns(layers, kFullType), slide = layers.empty() || hasType(layers, kSlidingType);
+    const bool differ = window != 0 && slide && !rotateAlike(full, sliding);
+    encoding->types_differ = differ && full_turns && turns(layers, kSlidingType);
     const bool slides = wanted == kSlidingType || (wanted.empty() && !full_turns);
     for (const char* name : {kFullType, kSlidingType}) {
         if (hasType(layers, name) || encoding->types_differ) encoding->layer_types.emplace_back(name);

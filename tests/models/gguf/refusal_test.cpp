@@ -104,7 +104,7 @@ TEST(Gguf, RefusesLayerTypesByName) {
         refusal(modelOf("gemma3", 64), {0, "linear_attention"}),
         "there are no layers of type 'linear_attention' in a .gguf file; full_attention and sliding_attention are");
     EXPECT_EQ(refusal(modelOf("llama", 64), {0, "sliding_attention"}),
-              "the architecture 'llama' has no layers of type sliding_attention");
+              "the file has no layers of type sliding_attention");
     EXPECT_EQ(refusal(modelOf("llama", 64).f32("rope.freq_base_swa", 10000)),
               "the key 'llama.rope.freq_base_swa' is not read for the architecture 'llama'");
 }
