@@ -1,5 +1,5 @@
 // This file folds the specialization constants into a shader, and takes from it the bindings that a dispatch does not
-// have: a few kinds of SPIR-V instruction are found and rewritten.
+// have, and the code that the constants rule out: a few kinds of SPIR-V instruction are found and rewritten.
 #include <vkrope/rope.h>
 
 #include "shaders/interface.h"
@@ -20,10 +20,21 @@ enum Opcode : uint32_t {
     OpSpecConstantComposite = 51,
     OpSpecConstantOp = 52,
     OpFunction = 54,
+    OpFunctionEnd = 56,
     OpVariable = 59,
     OpDecorate = 71,
     OpMemberDecorate = 72,
     OpCompositeExtract = 81,
+    OpSNegate = 126, // the first of the operations that can be precise, and the last:
+    OpDot = 148,
+    OpPhi = 245,
+    OpLoopMerge = 246,
+    OpSelectionMerge = 247,
+    OpLabel = 248,
+    OpBranch = 249,
+    OpBranchConditional = 250,
+    OpSwitch = 251,
+    OpUnreachable = 255,
 };
 constexpr uint32_t DecorationSpecId = 1;
 constexpr uint32_t DecorationNonWritable = 24;
@@ -208,6 +219,148 @@ bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedM
     return true;
 }
 
+// ---- Code that the constants rule out
+
+constexpr uint32_t kMostIds = 1u << 17; // of a shader
+
+// The functions of a shader. A branch by a constant has one way, and its other way is closed. The closed ways stand
+// behind all words that will be written: the block that ends in the branch, and the block that it never goes to. There
+// is room for them, because each such branch will take at least two words less. A bit tells of an id that it is a block
+// that nothing reaches, or the result of an operation there.
+struct Code {
+    const uint32_t* begin;
+    const uint32_t* end;
+    uint32_t* closed_ways;
+    uint32_t closed_count;
+    uint32_t gone[kMostIds / 32];
+};
+
+bool isGone(const Code& c, uint32_t id) { return (c.gone[id / 32] >> id % 32 & 1u) != 0; }
+void setGone(uint32_t id, bool gone, Code* c) {
+    const uint32_t bit = 1u << id % 32;
+    c->gone[id / 32] = gone ? c->gone[id / 32] | bit : c->gone[id / 32] & ~bit;
+}
+
+bool isClosed(const Code& c, uint32_t from, uint32_t to) {
+    for (uint32_t i = 0; i < 2 * c.closed_count; i += 2)
+        if (c.closed_ways[i] == from && c.closed_ways[i + 1] == to) return true;
+    return false;
+}
+bool hasOneWay(const Code& c, uint32_t block, const uint32_t* at) {
+    return opcodeOf(at) == OpBranchConditional && (isClosed(c, block, at[2]) || isClosed(c, block, at[3]));
+}
+
+void closeWays(const FoldedModule& m, Code* c) {
+    uint32_t block = 0, condition = 0;
+    for (const uint32_t* at = c->begin; at < c->end; at += lengthOf(at)) {
+        if (opcodeOf(at) == OpLabel) block = at[1];
+        if (opcodeOf(at) != OpBranchConditional || at[2] == at[3] || !readConstant(m, at[1], &condition)) continue;
+        c->closed_ways -= 2;
+        ++c->closed_count;
+        c->closed_ways[0] = block;
+        c->closed_ways[1] = at[condition != 0 ? 3 : 2];
+    }
+}
+
+// True if a word of an instruction names a block that may follow. A loop names its last block, which it keeps.
+bool namesNext(const uint32_t* at, uint32_t word) {
+    switch (opcodeOf(at)) {
+    case OpBranch:
+        return word == 1;
+    case OpLoopMerge:
+        return word == 2;
+    case OpBranchConditional:
+        return word == 2 || word == 3;
+    case OpSwitch:
+        return word >= 2 && word % 2 == 0;
+    default:
+        return false;
+    }
+}
+
+// Reaches blocks from those that are reached. Returns true if one of them was gone.
+bool reachBlocks(Code* c) {
+    bool found = false, is_first = false;
+    uint32_t block = 0;
+    for (const uint32_t* at = c->begin; at < c->end; at += lengthOf(at)) {
+        if (opcodeOf(at) == OpFunction) is_first = true;
+        if (opcodeOf(at) == OpLabel) {
+            block = at[1];
+            if (is_first) setGone(block, false, c);
+            is_first = false;
+        }
+        for (uint32_t i = 1; i < lengthOf(at); ++i) {
+            if (!namesNext(at, i) || isGone(*c, block) || !isGone(*c, at[i]) || isClosed(*c, block, at[i])) continue;
+            setGone(at[i], false, c);
+            found = true;
+        }
+    }
+    return found;
+}
+
+void findGone(Code* c) {
+    for (const uint32_t* at = c->begin; at < c->end; at += lengthOf(at))
+        if (opcodeOf(at) == OpLabel) setGone(at[1], true, c);
+    while (reachBlocks(c)) {
+    }
+    bool gone = false;
+    for (const uint32_t* at = c->begin; at < c->end; at += lengthOf(at)) {
+        if (opcodeOf(at) == OpLabel) gone = isGone(*c, at[1]);
+        if (opcodeOf(at) >= OpSNegate && opcodeOf(at) <= OpDot) setGone(at[2], gone, c);
+    }
+}
+
+// Takes out the decorations of results that are gone.
+void dropDecorations(const Code& c, FoldedModule* m) {
+    const uint32_t* end = endOf(*m);
+    m->count = kHeaderWords;
+    for (const uint32_t *at = m->words + kHeaderWords, *next; at < end; at = next) {
+        const uint32_t length = lengthOf(at);
+        next = at + length;
+        if (opcodeOf(at) == OpDecorate && isGone(c, at[1])) continue;
+        memmove(m->words + m->count, at, length * sizeof(uint32_t));
+        m->count += length;
+    }
+}
+
+// Appends the values that still come in, each with its block.
+void appendPhi(const Code& c, uint32_t block, const uint32_t* at, FoldedModule* m) {
+    const uint32_t begin = m->count;
+    appendWords(m, at, 3);
+    for (uint32_t i = 3; i < lengthOf(at); i += 2)
+        if (!isGone(c, at[i + 1]) && !isClosed(c, at[i + 1], block)) appendWords(m, at + i, 2);
+    m->words[begin] = (m->count - begin) << 16 | OpPhi;
+}
+
+// Appends a block's instruction, and behind its last one the empty block that it names and that nothing reaches.
+void appendInBlock(const Code& c, uint32_t block, const uint32_t* at, uint32_t* merge, FoldedModule* m) {
+    if (opcodeOf(at) == OpPhi) return appendPhi(c, block, at, m);
+    if (opcodeOf(at) == OpSelectionMerge && hasOneWay(c, block, at + lengthOf(at))) return;
+    if (opcodeOf(at) == OpSelectionMerge || opcodeOf(at) == OpLoopMerge) *merge = at[1];
+    if (hasOneWay(c, block, at)) {
+        const uint32_t branch[] = {2u << 16 | OpBranch, at[isClosed(c, block, at[2]) ? 3 : 2]};
+        appendWords(m, branch, 2);
+    } else {
+        appendWords(m, at, lengthOf(at));
+    }
+    if (opcodeOf(at) < OpBranch || opcodeOf(at) > OpUnreachable || *merge == 0) return;
+    const uint32_t empty[] = {2u << 16 | OpLabel, *merge, 1u << 16 | OpUnreachable};
+    if (isGone(c, *merge)) appendWords(m, empty, 3);
+    *merge = 0;
+}
+
+void appendCode(const Code& c, FoldedModule* m) {
+    uint32_t block = 0, merge = 0; // 0: none
+    for (const uint32_t* at = c.begin; at < c.end; at += lengthOf(at)) {
+        if (opcodeOf(at) == OpLabel) block = at[1];
+        if (opcodeOf(at) == OpFunctionEnd) block = 0;
+        if (block == 0)
+            appendWords(m, at, lengthOf(at));
+        else if (!isGone(c, block))
+            appendInBlock(c, block, at, &merge, m);
+    }
+}
+
 } // namespace
 
 size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words) {
@@ -221,6 +374,11 @@ size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words) {
         if (!appendInstruction(*dispatch, at, &m)) return 0;
         if (opcodeOf(at) == OpDecorate || opcodeOf(at) == OpMemberDecorate) m.decorated = m.count;
     }
-    appendWords(&m, at, static_cast<uint32_t>(last - at));
+    Code code = {at, last, words + shader->bytes / 4, 0, {}};
+    if (shader->words[3] > kMostIds) return 0; // the shader's bound of ids
+    closeWays(m, &code);
+    findGone(&code);
+    dropDecorations(code, &m);
+    appendCode(code, &m);
     return m.count * sizeof(uint32_t);
 }

@@ -1074,8 +1074,8 @@ typedef struct RopeDispatch {
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
-/** Writes the SPIR-V of a dispatch with its constants folded in, and returns its size in bytes. The SPIR-V declares
- * only the bindings that the dispatch has. `words` has room for shader->bytes bytes. */
+/** Writes the SPIR-V of a dispatch with its constants folded in, and returns its size in bytes. The SPIR-V lacks code
+ * that they rule out and bindings that the dispatch lacks. `words` has room for shader->bytes bytes. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* ---- On the CPU -------------------------------------------------------------------------------------------------- */

@@ -316,7 +316,7 @@ TEST(Interface, FoldsEveryConstantIntoValidSpirv) {
             for (const uint32_t binding : bound) dispatch.bindings[binding].range = 4;
             std::vector<uint32_t> words(shader->bytes / 4 + 1, 0xDEADBEEFu);
             const size_t bytes = ropeSpecialize(&dispatch, words.data());
-            ASSERT_GT(bytes, shader->bytes / 2) << shader->name;
+            ASSERT_GT(bytes, 0u) << shader->name;
             EXPECT_LE(bytes, shader->bytes) << shader->name;
             EXPECT_EQ(words.back(), 0xDEADBEEFu) << shader->name;
             const RopeShader folded = {shader->name, words.data(), bytes, shader->needs};

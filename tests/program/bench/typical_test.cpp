@@ -17,6 +17,19 @@ constexpr size_t kShaders = 0
     ;
 #undef ROPE_SHADER
 
+// Returns how many branches go one way, whatever a dispatch reads.
+size_t branchesByConstants(const std::vector<uint32_t>& words) {
+    constexpr uint32_t kConstantTrue = 41, kConstantFalse = 42, kBranchConditional = 250; // of SPIR-V
+    std::set<uint32_t> constants;
+    size_t found = 0;
+    for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+        const uint32_t opcode = words[at] & 0xFFFF;
+        if (opcode == kConstantTrue || opcode == kConstantFalse) constants.insert(words[at + 2]);
+        if (opcode == kBranchConditional) found += constants.count(words[at + 1]);
+    }
+    return found;
+}
+
 TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
     if (std::getenv("VKROPE_TEST_SPIRV") != nullptr) GTEST_SKIP() << "plans have this build's shaders, not another's";
     RopeLimits limits;
@@ -36,6 +49,7 @@ TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
         std::string error;
         ASSERT_TRUE(rope::readArithmetic(words, &arithmetic, &error)) << typical.name << " " << error;
         EXPECT_TRUE(arithmetic.undecorated.empty()) << typical.name;
+        EXPECT_EQ(branchesByConstants(words), 0u) << typical.name;
         seen.insert(dispatch.shader->name);
         if (!validates) continue;
         std::ofstream(path, std::ios::binary)
