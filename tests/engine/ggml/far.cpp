@@ -1,12 +1,12 @@
 // This program runs a model of llama.cpp's and writes the logits of every token, for a cache's type, at positions that
 // begin far from 0, and after shifts of the cache:
 //   far MODEL LAYERS_ON_THE_GPU FOLDER TEXT[,TEXT...] CACHE:OFFSET:SHIFT...
-// With `attention` for the layers the GPU has rotations, caches and attention, and the CPU has what takes weights: also
-// the rotations of a model that norms Q and K. TEXT is a file, FILE:MOST for its first tokens, or a number of tokens
-// that are drawn; behind TEXT+GREEDY that many tokens are added, each the likeliest. With a SHIFT the second half is
-// decoded when all positions of the first have moved by it. The logits lie in FOLDER/TEXT/CACHE:OFFSET:SHIFT.f32, a row
-// of float32 for each token, where TEXT is the file's name without its ending, and the text's tokens beside them in
-// tokens.i32. The exit status is 2 where something is refused.
+// With `attention` for the layers the GPU has rotations, caches, attention and the norms of Q and K, and the CPU has
+// the other weights. TEXT is a file, FILE:MOST for its first tokens, or a number of tokens that are drawn; behind
+// TEXT+GREEDY that many tokens are added, each the likeliest. With a SHIFT the second half is decoded when all
+// positions of the first have moved by it. The logits lie in FOLDER/TEXT/CACHE:OFFSET:SHIFT.f32, a row of float32 for
+// each token, where TEXT is the file's name without its ending, and the text's tokens beside them in tokens.i32. The
+// exit status is 2 where something is refused.
 #include "ggml-backend.h"
 #include "ggml.h"
 #include "llama.h"
@@ -151,8 +151,10 @@ int main(int count, char** arguments) {
     of_model.n_gpu_layers = attention ? 99 : std::atoi(arguments[2]);
     ggml_backend_dev_t none[] = {nullptr};
     if (of_model.n_gpu_layers == 0) of_model.devices = none;
-    const llama_model_tensor_buft_override all[] = {{".*", ggml_backend_cpu_buffer_type()}, {nullptr, nullptr}};
-    if (attention) of_model.tensor_buft_overrides = all;
+    // llama.cpp computes a rotation where the weights of the norm before it lie.
+    const llama_model_tensor_buft_override others[] = {{"^(?!.*attn_[qk]_norm)", ggml_backend_cpu_buffer_type()},
+                                                       {nullptr, nullptr}};
+    if (attention) of_model.tensor_buft_overrides = others;
     llama_model* model = llama_model_load_from_file(arguments[1], of_model);
     if (model == nullptr) refuse(std::string("llama.cpp does not load ") + arguments[1]);
     std::vector<Text> texts;
