@@ -32,7 +32,7 @@ using uint = uint32_t;
 #define ROPE_ID_COS_SIN 3    // inline, table or rows
 #define ROPE_ID_PAIRING_IN 4 // pairs in a chunk: 0: all, the halves; 1: interleaved
 #define ROPE_ID_PAIRING_OUT 5
-#define ROPE_ID_IN_PLACE 6 // bit 0: the first tensor has no source and is read where it is written; bit 1: the others
+#define ROPE_ID_IN_PLACE 6 // bit 0: the first tensor has no source and is read where it is written; bit 1: K and V
 #define ROPE_ID_BACKWARD 7 // negate the sine
 #define ROPE_ID_ANGLE 8    // exact or compatible phases
 #define ROPE_ID_ELEMENT_IN 9

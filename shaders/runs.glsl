@@ -23,7 +23,7 @@ const bool kByWords = kWords != 0u;
 #endif
 const uint kRun = 4u * kQuads; // pairs of a lane, and elements of a run
 const bool kFirstInPlace = (kInPlace & 1u) != 0u;
-const bool kOthersInPlace = (kInPlace & 2u) != 0u;
+const bool kKvInPlace = (kInPlace & 2u) != 0u;
 const bool kFloatsIn = kElementIn == ROPE_F32;
 const bool kFloatsOut = kElementOut == ROPE_F32;
 const bool kSameElement = kElementIn == kElementOut;
@@ -34,19 +34,18 @@ const uint kSecond = 1u; // K
 const uint kThird = 2u;  // V
 
 // VIEW declares the tensors' buffers with one type, and its fetch_ and put_.
-#define TENSORS(view, type)                                                                                            \
+#define VIEW(view, type, words)                                                                                        \
     BUFFER(ROPE_BINDING_SOURCE, Source_##view, readonly, type, source_##view)                                          \
     BUFFER(ROPE_BINDING_SOURCE_K, SourceK_##view, readonly, type, source_k_##view)                                     \
     BUFFER(ROPE_BINDING_SOURCE_V, SourceV_##view, readonly, type, source_v_##view)                                     \
     BUFFER(ROPE_BINDING_DESTINATION, Destination_##view, , type, destination_##view)                                   \
     BUFFER(ROPE_BINDING_DESTINATION_K, DestinationK_##view, , type, destination_k_##view)                              \
-    BUFFER(ROPE_BINDING_DESTINATION_V, DestinationV_##view, , type, destination_v_##view)
-#define VIEW(view, type, words)                                                                                        \
-    TENSORS(view, type)                                                                                                \
+    BUFFER(ROPE_BINDING_DESTINATION_V, DestinationV_##view, , type, destination_v_##view)                              \
     words fetch_##view(uint tensor, uint at) {                                                                         \
         words run;                                                                                                     \
-        if (tensor == kThird) run = words(source_v_##view[at]);                                                        \
-        else if (tensor == kSecond && kOthersInPlace) run = words(destination_k_##view[at]);                           \
+        if (tensor == kThird && kKvInPlace) run = words(destination_v_##view[at]);                                     \
+        else if (tensor == kThird) run = words(source_v_##view[at]);                                                   \
+        else if (tensor == kSecond && kKvInPlace) run = words(destination_k_##view[at]);                               \
         else if (tensor == kSecond) run = words(source_k_##view[at]);                                                  \
         else if (kFirstInPlace) run = words(destination_##view[at]);                                                   \
         else run = words(source_##view[at]);                                                                           \

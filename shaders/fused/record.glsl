@@ -61,7 +61,6 @@ uint length_to(uint tensor) { return choose(is_q(tensor), push.length_to_0, push
 uint from_begin(uint tensor) { return choose(is_q(tensor), push.from_0, choose(tensor == kThird, push.from_2, push.from_1)); }
 uint to_begin(uint tensor) { return choose(is_q(tensor), push.to_0, choose(tensor == kThird, push.to_2, push.to_1)); }
 
-const bool kKvInPlace = kQ_heads != 0u ? kOthersInPlace : kFirstInPlace; // K and V are read where they are written
 bool is_in_place(uint tensor) { return is_q(tensor) ? kFirstInPlace : kKvInPlace; }
 
 // True if K, or V, has another buffer than the tensor before it.

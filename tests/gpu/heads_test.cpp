@@ -330,32 +330,45 @@ TEST_P(HeadsTest, ValuesAreNarrowerThanKeys) {
     expectAgreement(toy);
 }
 
-// In place packed rows of Q, K and V are limited where they lie, V's too.
-TEST_P(HeadsTest, PackedRowsAreLimitedInPlace) {
-    constexpr uint32_t kRow = (2 + 1 + 1) * 32;
+// In place Q, K and V in one buffer are limited where they lie, V's too. Rows of V may lie behind all rows of Q and K,
+// and then V has another binding than K.
+TEST_P(HeadsTest, OneBufferIsLimitedInPlace) {
+    constexpr uint32_t kTokens = 3, kRow = (2 + 1 + 1) * 32;
     const std::vector<double> frequencies = sample::frequencies(kBase, 32);
-    RopeFusedDescription d = {};
-    d.tokens = 3;
-    d.head_dim = 32;
-    d.rotation.frequencies = {frequencies.data(), 16, 1, nullptr, 1};
-    d.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.q.heads = 2;
-    d.k.heads = d.v.heads = 1;
-    d.packed_qkv = 1;
-    d.clip = 0.5f;
-    RopePlan plan;
-    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
-    gpu::Slots slots;
-    std::vector<float> rows = sample::values(3 * kRow, 3);
-    slots.set(ROPE_SLOT_Q, rows);
-    slots.set(ROPE_SLOT_FREQUENCIES, sample::words(frequencies, ROPE_ANGLE_EXACT));
-    ASSERT_TRUE(gpu::run(&device(), plan, &slots));
-    RopeHostFused data = {};
-    data.q = data.q_out = data.k_out = data.v_out = rows.data();
-    RopeReason reason;
-    ASSERT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_SUCCESS) << reason.text;
-    EXPECT_EQ(slots.get<float>(ROPE_SLOT_Q), rows);
-    for (uint32_t e = 96; e < kRow; ++e) EXPECT_LE(std::fabs(rows[e]), 0.5f);
+    RopeLimits together = device().limits();
+    together.threads = 16384;
+    for (const RopeLimits& limits : {device().limits(), together}) {
+        for (const bool v_behind : {false, true}) {
+            RopeFusedDescription d = {};
+            d.tokens = kTokens;
+            d.head_dim = 32;
+            d.rotation.frequencies = {frequencies.data(), 16, 1, nullptr, 1};
+            d.positions.kind = ROPE_POSITIONS_COUNTED;
+            d.q.heads = 2;
+            d.k.heads = d.v.heads = 1;
+            d.packed_qkv = 1;
+            d.clip = 0.5f;
+            if (v_behind) {
+                d.q.from = {0, 0, 96, 32};
+                d.k.from = {64, 0, 96, 32};
+                d.v.from = {kTokens * 96, 0, 32, 32};
+            }
+            RopePlan plan;
+            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            gpu::Slots slots;
+            std::vector<float> rows = sample::values(kTokens * kRow, 3);
+            slots.set(ROPE_SLOT_Q, rows);
+            slots.set(ROPE_SLOT_FREQUENCIES, sample::words(frequencies, ROPE_ANGLE_EXACT));
+            ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+            RopeHostFused data = {};
+            data.q = data.q_out = data.k_out = data.v_out = rows.data();
+            RopeReason reason;
+            ASSERT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_SUCCESS) << reason.text;
+            EXPECT_EQ(slots.get<float>(ROPE_SLOT_Q), rows);
+            for (uint32_t e = v_behind ? kTokens * 96 : 96; e < (v_behind ? kTokens : 1) * kRow; ++e)
+                EXPECT_LE(std::fabs(rows[e]), 0.5f);
+        }
+    }
 }
 
 // Qwen2's biases and OLMo's clip.

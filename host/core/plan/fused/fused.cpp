@@ -88,7 +88,7 @@ void setBuffers(const FusedGroup& group, PlanPass* pass) {
     for (const FusedRole role : kFusedRoles) {
         if (!group.has(role)) continue;
         const bool first = group.tensors[role] == &group.first();
-        if (group.tensors[role]->d.out_of_place == 0) in_place |= role == kQ || !group.has(kQ) ? 1u : 2u;
+        if (group.tensors[role]->d.out_of_place == 0) in_place |= role == kQ ? 1u : group.has(kQ) ? 2u : 3u;
         if (group.tensors[role]->cached) pass->cache_bindings |= 1u << group.to[role];
         if (first || role == kQ) continue;
         if (group.from[role] == ROPE_BINDING_SOURCE + role) apart |= ROPE_APART_SOURCE_K << (role - kK);
