@@ -35,15 +35,11 @@ set(VKROPE_SOURCES
     host/core/plan/rows.cpp
     host/core/plan/scale.cpp
     host/core/plan/selftest.cpp
-    host/core/plan/split_scale.cpp
     host/core/plan/table.cpp
     host/core/plan/tensor.cpp
     host/core/plan/tuning.cpp
-    host/core/record/check_plan.cpp
     host/core/record/context.cpp
-    host/core/record/labels.cpp
     host/core/record/record.cpp
-    host/core/record/record_indirect.cpp
     host/core/record/specialize.cpp
     host/core/reference/divide.cpp
     host/core/reference/element.cpp

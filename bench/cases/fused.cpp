@@ -1,4 +1,5 @@
 #include "bench/cases/fused.hpp"
+#include "bench/cases/description.hpp"
 #include "plan/description.h"
 
 #include "bench/cases/baselines.hpp"
@@ -244,7 +245,7 @@ void FusedBenchState::addFused() {
 // Describes a stage that does nothing and moves nothing yet.
 RopeFusedDescription FusedBenchState::emptyStage() const {
     RopeFusedDescription d = {};
-    rope::setRotation(rope::rotationOf(description_), &d);
+    measure::setRotation(rope::rotationOf(description_), &d);
     d.element = unfused_element_;
     d.q = unfused_tensors_[0];
     d.k = unfused_tensors_[1];
@@ -353,7 +354,7 @@ void FusedBenchState::addShift() {
     slots.slots[ROPE_SLOT_K_OUT] = caches_[0]->slot();
     add(d, false, slots, &fused);
     RopeFusedDescription rotation = {};
-    rope::setRotation(rope::rotationOf(description_), &rotation);
+    measure::setRotation(rope::rotationOf(description_), &rotation);
     rotation.out_of_place = 0;
     slots.slots[ROPE_SLOT_K] = caches_[1]->slot();
     add(rotation, true, slots, &unfused);

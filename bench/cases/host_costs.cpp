@@ -1,5 +1,5 @@
 #include "bench/cases/host_costs.hpp"
-#include "plan/description.h"
+#include "bench/cases/description.hpp"
 
 #include "bench/harness/allocations.hpp"
 
@@ -287,7 +287,7 @@ std::vector<ShaderSize> HostCosts::shaderSizes() const {
     table.frequencies = d.rotation.frequencies;
     table.tokens = 1;
     RopeFusedDescription fused = {};
-    rope::setRotation(d, &fused);
+    measure::setRotation(d, &fused);
     RopePlan table_plan, fused_plan;
     mustPlan(ropePlanTable(&table, nullptr, &table_plan), table_plan);
     mustPlan(ropePlanFused(&fused, nullptr, &fused_plan), fused_plan);

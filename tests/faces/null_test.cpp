@@ -1,5 +1,5 @@
 // Null pointers and numbers past the end: a result where there is one, nothing where there is none.
-#include "plan/description.h"
+#include "bench/cases/description.hpp"
 #include "support/sample.hpp"
 
 #include <gtest/gtest.h>
@@ -115,7 +115,7 @@ TEST(Null, WritersAreRefused) {
     EXPECT_STREQ(reason.text, "description is null; it must be an address");
     const float weights[64] = {};
     RopeFusedDescription fused = {};
-    rope::setRotation(someRotation(), &fused);
+    measure::setRotation(someRotation(), &fused);
     EXPECT_EQ(ropeWriteParameters(&fused, nullptr, &reason), ROPE_SUCCESS) << "which are none: " << reason.text;
     fused.q.norm.kind = ROPE_NORM_RMS;
     fused.q.norm.weights = weights;

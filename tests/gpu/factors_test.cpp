@@ -1,5 +1,5 @@
 // Frequencies divided by factors on every device: the CPU's bits, and plans that turn by what was divided there.
-#include "plan/description.h"
+#include "bench/cases/description.hpp"
 #include "support/gpu.hpp"
 #include "support/refusal.hpp"
 #include "support/sample.hpp"
@@ -243,7 +243,7 @@ TEST(Plan, TakesNoFrequenciesAndItsHostRunsDo) {
     EXPECT_SAYS(reason.text, "frequencies.values is null; it must point to frequencies.count doubles");
 
     RopeFusedDescription fused = {};
-    rope::setRotation(d, &fused);
+    measure::setRotation(d, &fused);
     fused.q.norm.kind = ROPE_NORM_L2;
     fused.q.norm.no_weights = 1;
     ASSERT_EQ(ropePlanFused(&fused, nullptr, &without), ROPE_SUCCESS) << without.reason.text;
@@ -251,7 +251,7 @@ TEST(Plan, TakesNoFrequenciesAndItsHostRunsDo) {
     fused_host.q = q.data();
     EXPECT_EQ(ropeHostRunFused(&fused, &fused_host, &reason), ROPE_ERROR_INVALID);
     EXPECT_SAYS(reason.text, "frequencies.values is null");
-    rope::setRotation(given, &fused);
+    measure::setRotation(given, &fused);
     ASSERT_EQ(ropePlanFused(&fused, nullptr, &with), ROPE_SUCCESS);
     EXPECT_EQ(ropePlansEqual(&without, &with), 1);
 

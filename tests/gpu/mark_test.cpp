@@ -1,5 +1,5 @@
 // Frequencies of the other angle, or of none: on every device whatever they turn or are added to is NaN.
-#include "plan/description.h"
+#include "bench/cases/description.hpp"
 #include "plan/pass.h"
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
@@ -127,7 +127,7 @@ TEST_P(Marks, MakeFusedPassesNan) {
     const Head head = {"fused_wide", 24, 4, ROPE_ELEMENT_F32};
     for (const RopeAngle angle : kAngles) {
         RopeFusedDescription d = {};
-        rope::setRotation(describe(head, frequencies, angle), &d);
+        measure::setRotation(describe(head, frequencies, angle), &d);
         d.q.norm.kind = ROPE_NORM_RMS;
         d.q.norm.no_weights = 1;
         d.q.norm.after = 1; // the whole head then

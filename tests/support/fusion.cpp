@@ -1,4 +1,5 @@
 #include "fusion.hpp"
+#include "bench/cases/description.hpp"
 #include "combinations.hpp"
 #include "plan/description.h"
 #include "plan/fused/cache.h"
@@ -393,7 +394,7 @@ class Unfused {
     }
     testing::AssertionResult pass(const rope::FusedTensor& t, const RopeNorm* norm, bool scaled) {
         RopeFusedDescription d = {};
-        rope::setRotation(plain(t), &d);
+        measure::setRotation(plain(t), &d);
         d.q.no_rotation = d.k.no_rotation = 1;
         std::vector<float> given;
         if (norm != nullptr) d.q.norm = *norm;
@@ -416,7 +417,7 @@ class Unfused {
         testing::AssertionResult ok = testing::AssertionSuccess();
         for (const bool clips : {false, true}) {
             RopeFusedDescription d = {};
-            rope::setRotation(plain(t), &d);
+            measure::setRotation(plain(t), &d);
             d.q.no_rotation = d.k.no_rotation = 1;
             if (clips) d.clip = scene_.d.clip;
             d.bias_element = scene_.d.bias_element;
@@ -428,7 +429,7 @@ class Unfused {
     }
     testing::AssertionResult transform(const rope::FusedTensor& t) {
         RopeFusedDescription d = {};
-        rope::setRotation(plain(t), &d);
+        measure::setRotation(plain(t), &d);
         d.q.no_rotation = d.k.no_rotation = 1;
         d.q.hadamard = 1u << (t.stages >> ROPE_TENSOR_HADAMARD & 0xF);
         return carry(d, {});
@@ -487,7 +488,7 @@ class Unfused {
     testing::AssertionResult finish(const rope::FusedTensor& t, const RopeFusedDescription& given, gpu::Slots* all) {
         const bool is_q = t.name[0] == 'q';
         RopeFusedDescription d = {};
-        rope::setRotation(plain(t), &d);
+        measure::setRotation(plain(t), &d);
         d.q = {};
         d.positions = scene_.d.positions;
         d.rotation.frequencies.axes = scene_.d.rotation.frequencies.axes;
@@ -499,7 +500,7 @@ class Unfused {
         RopeTensor tensor = packed(t);
         tensor.to = t.destination;
         RopeFusedTensor* written = is_q ? &d.q : &d.k;
-        rope::setTensor(tensor, t.d.element_out, written);
+        measure::setTensor(tensor, t.d.element_out, written);
         if (t.cached) {
             const RopeFusedTensor& own = t.role == rope::kV ? given.v : given.k;
             d.cache = given.cache;

@@ -58,11 +58,10 @@ RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t s
         if (order == ROPE_AXES_INTERLEAVED) {
             axis = static_cast<uint8_t>(i % section_count);
             if (i / section_count >= sections[axis]) axis = 0;
-            axes[i] = axis;
         } else {
             while (i >= end) end += sections[++axis];
-            axes[i] = axis;
         }
+        axes[i] = axis;
     }
     return ROPE_SUCCESS;
 }

@@ -1,7 +1,6 @@
 // This file hands out a plan's dispatches: each part of each pass, with its bindings and push words.
 //
 // To complete other push words: a case for each structure of push words.
-#include "plan/dispatch.h"
 #include "plan/element_formats.h"
 #include "plan/pass.h"
 
@@ -110,7 +109,8 @@ void fillCountWords(const PlanPass& pass, const RopePush& tokens, uint32_t* push
 
 void fillDispatch(const PlanPass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch) {
     const PassPart part = partOf(pass, index);
-    RopePush push = readPush(pass);
+    RopePush push;
+    memcpy(&push, pass.push, sizeof push);
     dispatch->shader = pass.shader;
     memcpy(dispatch->constants, pass.constants, sizeof dispatch->constants);
     RopePlace places[ROPE_BINDING_COUNT] = {};

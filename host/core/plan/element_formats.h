@@ -58,13 +58,9 @@ constexpr bool isFloat8(RopeElement element) {
 }
 constexpr bool isForCaches(RopeElement element) { return ROPE_IS_FOR_CACHES(shaderElement(element)); }
 
-// The last format that tensors and rows may have; those behind it are for caches alone.
-constexpr RopeElement lastTensorElement() {
-    uint32_t last = 0;
-    while (last + 1 < kElementCount && !isForCaches(static_cast<RopeElement>(last + 1))) ++last;
-    return static_cast<RopeElement>(last);
-}
-constexpr RopeElement kLastTensorElement = lastTensorElement();
+// The last format that tensors and rows may have. The formats behind it are for caches alone.
+constexpr RopeElement kLastTensorElement = ROPE_ELEMENT_BF16;
+static_assert(!isForCaches(kLastTensorElement) && isForCaches(static_cast<RopeElement>(kLastTensorElement + 1)));
 
 constexpr bool isElementTableInOrder() {
     for (uint32_t i = 0; i < kElementCount; ++i)

@@ -24,11 +24,6 @@ Fixed turnsOf(double frequency) {
     return fixedAdd(fixedMultiply(fixedFromDouble(frequency), kTurnsPerRadian), half);
 }
 
-void writeExactWords(double frequency, uint32_t words[4]) {
-    const Fixed turns = turnsOf(frequency);
-    for (int i = 0; i < 4; ++i) words[i] = turns.limbs[kFixedFractionLimbs - i];
-}
-
 // Returns the float32 nearest |frequency|, and the even one of two equally near. The frequency must be less than 2^64.
 // A float32 has 29 bits fewer than a double, and below 2^-126 one fewer again with each halving.
 uint32_t floatBits(double frequency) {
@@ -47,10 +42,9 @@ uint32_t floatBits(double frequency) {
 void writePairWords(double frequency, RopeAngle angle, uint32_t words[4]) {
     const bool exact = angle == ROPE_ANGLE_EXACT;
     if (magnitudeBits(frequency) != 0) {
-        if (exact)
-            writeExactWords(frequency, words);
-        else
-            words[1] = floatBits(frequency);
+        const Fixed turns = exact ? turnsOf(frequency) : Fixed{};
+        for (int i = 0; exact && i < 4; ++i) words[i] = turns.limbs[kFixedFractionLimbs - i];
+        if (!exact) words[1] = floatBits(frequency);
         words[0] |= static_cast<uint32_t>(doubleBits(frequency) >> 63) << 31;
     }
     words[0] |= exact ? ROPE_MARK_EXACT : ROPE_MARK_COMPATIBLE;

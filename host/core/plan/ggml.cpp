@@ -30,10 +30,7 @@ RopeElement elementOf(uint32_t number) {
 }
 
 bool isThere(const RopeGgmlTensor& tensor) { return tensor.ne[0] != 0; }
-bool isOfCache(const RopeGgmlTensor& tensor) {
-    const RopeElement element = elementOf(tensor.type);
-    return element != ROPE_ELEMENT_DEFAULT && isForCaches(element);
-}
+bool isOfCache(const RopeGgmlTensor& tensor) { return isForCaches(elementOf(tensor.type)); }
 
 RopeLayout layoutOf(const RopeGgmlTensor& t) {
     const ElementFormat& format = formatOf(elementOf(t.type));

@@ -4,11 +4,8 @@
 #include "plan/layout.h"
 
 namespace rope {
-namespace {
 
 constexpr uint64_t kMaxElements = UINT64_MAX / 64; // the bytes of kMaxElements stay within 64 bits
-
-} // namespace
 
 void sortStrides(StrideCount* strides, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i)
@@ -56,13 +53,15 @@ RopeResult resolveStrides(const char* name, StrideCount* strides, uint32_t count
 }
 
 RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
-                         RopeLayout* layout, RopeReason* reason) {
+                         RopeLayout* layout, RopeReason* reason, bool heads_first) {
     if (layout->batch_stride == 0 && layout->token_stride == 0 && layout->head_stride == 0) {
-        layout->head_stride = d.head_dim;
-        layout->token_stride = static_cast<uint64_t>(heads) * d.head_dim;
-        const RopeResult result = checkElementCount(name, "token", layout->token_stride, d.tokens, reason);
+        const uint32_t inner = heads_first ? d.tokens : heads, outer = heads_first ? heads : d.tokens;
+        const uint64_t row = static_cast<uint64_t>(inner) * d.head_dim;
+        const RopeResult result = checkElementCount(name, heads_first ? "head" : "token", row, outer, reason);
         if (result != ROPE_SUCCESS) return result;
-        layout->batch_stride = d.tokens * layout->token_stride;
+        layout->token_stride = heads_first ? d.head_dim : row;
+        layout->head_stride = heads_first ? row : d.head_dim;
+        layout->batch_stride = outer * row;
     }
     StrideCount strides[3] = {{layout->batch_stride, d.batch, &layout->batch_stride, "batch"},
                               {layout->token_stride, d.tokens, &layout->token_stride, "token"},
@@ -72,17 +71,12 @@ RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint3
     return result != ROPE_SUCCESS ? result : checkOffset(name, layout->offset, reason);
 }
 
-RopeResult checkHeads(uint32_t heads, RopeReason* reason) {
-    if (heads <= kMaxCount) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "heads is %u; it may be at most %u", heads, kMaxCount);
-}
-
 RopeResult resolveTensor(const char* source_name, const char* destination_name, const RopeRotateDescription& d,
                          RopeTensor* tensor, RopeReason* reason) {
     if (tensor->heads == 0) return ROPE_SUCCESS;
-    RopeResult result = checkHeads(tensor->heads, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveLayout(source_name, d, tensor->heads, d.out_of_place == 0, &tensor->from, reason);
+    if (tensor->heads > kMaxCount)
+        return refuse(reason, ROPE_ERROR_TOO_LARGE, "heads is %u; it may be at most %u", tensor->heads, kMaxCount);
+    const RopeResult result = resolveLayout(source_name, d, tensor->heads, d.out_of_place == 0, &tensor->from, reason);
     if (result != ROPE_SUCCESS) return result;
     if (d.out_of_place == 0) {
         tensor->to = tensor->from;

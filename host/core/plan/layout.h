@@ -24,7 +24,6 @@ RopeResult resolveStrides(const char* name, StrideCount* strides, uint32_t count
 // Refuses `count` parts of `elements` elements if 64 bits do not count the bytes. `what` names a part: "token".
 RopeResult checkElementCount(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason);
 RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason);
-RopeResult checkHeads(uint32_t heads, RopeReason* reason);
 
 // Refuses strides and offsets of rows and positions whose sums could pass 64 bits.
 RopeResult checkStrideLimit(const char* name, uint64_t value, RopeReason* reason);
@@ -35,9 +34,9 @@ inline uint64_t strideBits(const RopeCacheLayout& l) {
     return l.offset | l.batch_stride | l.page_stride | l.token_stride | l.head_stride;
 }
 
-// Fills in the strides of a packed layout and checks the others.
+// Fills in the strides of a packed layout, [batch][tokens][heads] or [batch][heads][tokens], and checks the others.
 RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
-                         RopeLayout* layout, RopeReason* reason);
+                         RopeLayout* layout, RopeReason* reason, bool heads_first = false);
 // Fills in both sides of a tensor. A tensor in place has one side, and its destination becomes its source.
 RopeResult resolveTensor(const char* source_name, const char* destination_name, const RopeRotateDescription& d,
                          RopeTensor* tensor, RopeReason* reason);

@@ -1,18 +1,15 @@
 // This file owns limits, and the names of extensions, results and slots.
 //
 // To add a limit: a member of RopeLimits, its default in fillLimits, and a row of the list in
-// host/core/record/check_plan.cpp. To add an extension: its bit in rope.h, and its name in ropeExtensionName.
+// checkPlan (host/core/record/context.cpp). To add an extension: its bit in rope.h, and its name in ropeExtensionName.
 #include "plan/limits.h"
 
 #include <string.h>
 
 namespace rope {
-namespace {
 
 constexpr uint32_t kGpuThreads = 16384;
 constexpr uint32_t kCpuThreads = 64; // more threads would cost more than a CPU's other cores gain
-
-} // namespace
 
 void fillLimits(RopeLimits* limits) {
     if (limits->storage_range > UINT32_MAX) limits->storage_range = UINT32_MAX;
@@ -67,14 +64,8 @@ void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t
 }
 
 const char* ropeExtensionName(uint32_t enabled_bit) {
-    switch (enabled_bit) {
-    case ROPE_ENABLED_PUSH_DESCRIPTORS:
-        return VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
-    case ROPE_ENABLED_DEBUG_UTILS:
-        return VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
-    default:
-        return nullptr;
-    }
+    if (enabled_bit == ROPE_ENABLED_PUSH_DESCRIPTORS) return VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+    return enabled_bit == ROPE_ENABLED_DEBUG_UTILS ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : nullptr;
 }
 
 uint32_t ropeEnabledByExtensions(const char* const* names, uint32_t name_count) {

@@ -137,6 +137,8 @@ struct PassPart {
     uint32_t begin[kGridAxes];
     uint32_t count[kGridAxes];
 };
+// Fills in one dispatch of a pass.
+void fillDispatch(const PlanPass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
 // Returns a place counted in units of `elements` elements.
 inline RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
     return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
@@ -175,11 +177,6 @@ enum : uint32_t { kTensorWords, kRotationWords, kFusedWords, kCountWords };
 constexpr uint32_t kNormBefore = 1, kTurn = 2, kNormAfter = 4, kQueryScale = 8, kFused = 16, kInPlace = 32,
                    kShares = 64, kHadamard = 128;
 
-inline RopePush readPush(const PlanPass& pass) {
-    RopePush push;
-    memcpy(&push, pass.push, sizeof push);
-    return push;
-}
 template <typename Push> void writePush(const Push& push, PlanPass* pass) {
     static_assert(sizeof push <= sizeof pass->push, "push constants are 128 bytes");
     memcpy(pass->push, &push, sizeof push);

@@ -31,14 +31,11 @@ uint32_t findTooWide(const PlanPass& pass, const RopeLimits& limits) {
     return binding;
 }
 
-// A part fits if its workgroups are no more than a dispatch may have.
-bool fitsGroups(const PlanPass& pass, const RopeLimits& limits) {
-    return groupCountX(pass, pass.step[kToken]) <= limits.group_count[0] &&
-           pass.step[kBatch] <= limits.group_count[1] && groupCountZ(pass, pass.step[kHead]) <= kMaxGroupsZ;
-}
-
+// A part fits if no binding is too wide, and if its workgroups are no more than a dispatch may have.
 bool fitsLimits(const PlanPass& pass, const RopeLimits& limits) {
-    return findTooWide(pass, limits) == ROPE_BINDING_COUNT && fitsGroups(pass, limits);
+    return findTooWide(pass, limits) == ROPE_BINDING_COUNT &&
+           groupCountX(pass, pass.step[kToken]) <= limits.group_count[0] &&
+           pass.step[kBatch] <= limits.group_count[1] && groupCountZ(pass, pass.step[kHead]) <= kMaxGroupsZ;
 }
 
 // Returns the bytes of the widest stride that any binding has along a grid axis.
@@ -84,15 +81,9 @@ void alignStep(int axis, uint64_t alignment, PlanPass* pass) {
 bool splitPass(const RopeLimits& limits, PlanPass* pass) {
     bool lowered[kGridAxes] = {};
     for (int attempt = 0; attempt < kGridAxes && !fitsLimits(*pass, limits); ++attempt) {
-        int axis = -1;
-        uint64_t widest = 0;
-        for (int candidate = 0; candidate < kGridAxes; ++candidate) {
-            if (lowered[candidate]) continue;
-            const uint64_t stride = widestStride(*pass, candidate);
-            if (axis >= 0 && stride <= widest) continue;
-            axis = candidate;
-            widest = stride;
-        }
+        int axis = -1; // of the widest stride
+        for (int i = 0; i < kGridAxes; ++i)
+            if (!lowered[i] && (axis < 0 || widestStride(*pass, i) > widestStride(*pass, axis))) axis = i;
         lowered[axis] = true;
         lowerStep(axis, limits, pass);
         alignStep(axis, limits.storage_alignment, pass);
@@ -190,7 +181,6 @@ PlanPass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t to
     pass->group_size = kDefaultGroupSize < limits_.group_size ? kDefaultGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
     pass->heads_per_thread = pass->tokens_per_thread = pass->address_unit = 1;
-    for (uint32_t& count : pass->count) count = 1;
     pass->count[kBatch] = batch;
     pass->count[kToken] = tokens;
     pass->count[kHead] = heads;
@@ -222,7 +212,6 @@ RopeResult Planner::sumBytes(const PlanPass& pass) {
 
 // Says why no split helps: one token of one head spans too much. Bindings that no split moves were refused before.
 RopeResult Planner::refuseSplit(const PlanPass& pass) {
-    const unsigned long long max_range = limits_.storage_range;
     const uint32_t binding = findTooWide(pass, limits_);
     if (binding == ROPE_BINDING_COUNT) {
         return refuse(reason(), ROPE_ERROR_TOO_LARGE,
@@ -232,7 +221,7 @@ RopeResult Planner::refuseSplit(const PlanPass& pass) {
     return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                   "%s: what one token of one head needs at once spans more than the %llu bytes that a binding may; it "
                   "must lie closer together",
-                  slotName(pass.access[binding].slot), max_range);
+                  slotName(pass.access[binding].slot), static_cast<unsigned long long>(limits_.storage_range));
 }
 
 RopeResult Planner::finish() {

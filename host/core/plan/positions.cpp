@@ -40,8 +40,7 @@ RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, 
     RopeResult result = checkPositionKind(*p, batch, frequencies.sets, reason);
     if (result == ROPE_SUCCESS && p->kind == ROPE_POSITIONS_COUNTED) {
         const int32_t first = p->first;
-        memset(p, 0, sizeof *p);
-        p->kind = ROPE_POSITIONS_COUNTED;
+        keepOnlyLengths(false, p);
         p->first = first;
         return result;
     }
@@ -75,13 +74,13 @@ void keepOnlyLengths(bool wanted, RopePositions* positions) {
     }
 }
 
-void selectRotationPositions(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies) {
-    *positions = d.positions;
-    *frequencies = d.rotation.frequencies;
-    if (d.rotation.source != ROPE_SOURCE_ROWS) return;
-    frequencies->axes = nullptr;
-    frequencies->sets = 1;
-    keepOnlyLengths(d.rotation.skip_first != 0 || d.rotation.skip_last != 0, positions);
+ReadPositions rotationPositions(const RopeRotateDescription& d) {
+    ReadPositions read = {d.positions, d.rotation.frequencies};
+    if (d.rotation.source != ROPE_SOURCE_ROWS) return read;
+    read.frequencies.axes = nullptr;
+    read.frequencies.sets = 1;
+    keepOnlyLengths(d.rotation.skip_first != 0 || d.rotation.skip_last != 0, &read.positions);
+    return read;
 }
 
 PassAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequencies) {
@@ -96,7 +95,8 @@ PassAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequen
             extent};
 }
 
-void setPositions(const RopePositions& p, const RopeFrequencies& frequencies, RopePush* push, PlanPass* pass) {
+void setPositions(const ReadPositions& read, RopePush* push, PlanPass* pass) {
+    const auto& [p, frequencies] = read;
     pass->constants[ROPE_ID_POSITIONS] = shaderNumber(p.kind);
     pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderNumber(p.element);
     pass->constants[ROPE_ID_SETS] = frequencies.sets > 1 ? frequencies.sets : 0;

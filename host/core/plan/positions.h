@@ -13,12 +13,17 @@ RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, 
 // Reduces positions that are not read themselves to the lengths of packed sequences if those are wanted, and else to
 // nothing.
 void keepOnlyLengths(bool wanted, RopePositions* positions);
-// Selects the positions and the axes that a rotation itself reads. A rotation by rows reads the lengths of packed
-// sequences for a window, or nothing.
-void selectRotationPositions(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies);
+// The positions that a pass reads, and the frequencies whose axes and sets it reads them for.
+struct ReadPositions {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+};
+// Returns what a rotation itself reads. A rotation by rows reads the lengths of packed sequences for a window, or
+// nothing.
+ReadPositions rotationPositions(const RopeRotateDescription& d);
 PassAccess positionAccess(const RopePositions& positions, const RopeFrequencies& frequencies);
 // Sets the pass's constants and facts of positions, its push words, and its binding.
-void setPositions(const RopePositions& positions, const RopeFrequencies& frequencies, RopePush* push, PlanPass* pass);
+void setPositions(const ReadPositions& read, RopePush* push, PlanPass* pass);
 // True if a buffer can hold a value that is no position or no set.
 bool canLackPosition(const RopePositions& positions, const RopeFrequencies& frequencies);
 

@@ -1,7 +1,6 @@
 // This file finds the plans of a range of token counts: one plan for each set of pipelines.
 #include "plan/range.h"
 #include "plan/planner.h"
-#include "plan/tensor.h"
 #include "plan/tuning.h"
 
 #include <string.h>
@@ -22,16 +21,8 @@ uint32_t lastTokensAlike(const TokenPlanner& planner, uint32_t least, uint32_t m
     return least;
 }
 
-// Adds a plan, unless another takes the same pipelines. Returns false if there is no place for it.
-bool addKind(const RopePlan& plan, RopePlan* plans, uint32_t* count) {
-    for (uint32_t i = 0; i < *count; ++i)
-        if (haveSamePipelines(plans[i], plan)) return true;
-    if (*count == ROPE_MAX_RANGE_PLANS) return false;
-    plans[(*count)++] = plan;
-    return true;
-}
-
-// Adds the plan of `least` tokens, and lowers *last to the most tokens that it serves.
+// Adds the plan of `least` tokens, unless another takes the same pipelines, and lowers *last to the most tokens that it
+// serves.
 RopeResult addKindOf(const TokenPlanner& planner, uint32_t least, uint32_t* last, RopePlan* plans, uint32_t* count) {
     const uint32_t cut_alike = planner.cuts_by_tokens ? lastTokensCutAlike(planner.sequences, least) : UINT32_MAX;
     if (*last > cut_alike) *last = cut_alike;
@@ -41,11 +32,14 @@ RopeResult addKindOf(const TokenPlanner& planner, uint32_t least, uint32_t* last
         plans[0] = plan;
         return result;
     }
-    if (!addKind(plan, plans, count)) {
+    uint32_t like = 0;
+    while (like < *count && !haveSamePipelines(plans[like], plan)) ++like;
+    if (like == ROPE_MAX_RANGE_PLANS) {
         memset(plans, 0, sizeof *plans);
         return refuse(&plans->reason, ROPE_ERROR_TOO_LARGE,
                       "the tensors take more than %u kinds of plans; ask for shorter ranges", ROPE_MAX_RANGE_PLANS);
     }
+    if (like == *count) plans[(*count)++] = plan;
     *last = lastTokensAlike(planner, least, *last, plan);
     return ROPE_SUCCESS;
 }

@@ -57,11 +57,6 @@ RopeResult resolveRotaryPart(RopeRotateDescription* d, RopeReason* reason) {
     return refuseByFirst(refusals, reason);
 }
 
-void resolveElements(RopeRotateDescription* d) {
-    if (d->element == ROPE_ELEMENT_DEFAULT) d->element = ROPE_ELEMENT_F32;
-    if (d->element_out == ROPE_ELEMENT_DEFAULT) d->element_out = d->element;
-}
-
 // Fills in the frequencies, and the rows if cos and sin are read from them.
 RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     RopeRotation* r = &d->rotation;
@@ -169,7 +164,8 @@ RopeResult resolveWithoutTensors(bool turned, RopeRotateDescription* d, RopeReas
     if (result == ROPE_SUCCESS) result = checkNumbers(*d, reason);
     if (result == ROPE_SUCCESS && turned) result = resolveRotaryPart(d, reason);
     if (result != ROPE_SUCCESS) return result;
-    resolveElements(d);
+    if (d->element == ROPE_ELEMENT_DEFAULT) d->element = ROPE_ELEMENT_F32;
+    if (d->element_out == ROPE_ELEMENT_DEFAULT) d->element_out = d->element;
     result = checkInPlace(*d, reason);
     if (result == ROPE_SUCCESS) result = turned ? resolveCosSin(d, reason) : resolveWithoutRotation(d, reason);
     if (result == ROPE_SUCCESS)

@@ -1,6 +1,5 @@
 // This file plans a rotation of Q and K: ropePlanRotate. One dispatch rotates both where they have the same
 // lanes of the wide shader and the device's limit has room for their buffers. Otherwise each tensor has a pass.
-#include "plan/element_formats.h"
 #include "plan/positions.h"
 #include "plan/range.h"
 #include "plan/resolve.h"
@@ -8,8 +7,6 @@
 #include "plan/tensor.h"
 #include "plan/tuning.h"
 #include "shaders/modules.h"
-
-#include <string.h>
 
 namespace rope {
 namespace {
@@ -21,14 +18,6 @@ struct TurnedTensors {
     uint32_t first, count;
 };
 
-// Returns the blocks of heads that one token's threads take, a thread one lane of a block each.
-uint32_t countBlocks(const TurnedTensors& t, const RopeRotateDescription& d, uint32_t heads_per_thread) {
-    uint32_t blocks = 0;
-    for (uint32_t i = t.first; i < t.first + t.count; ++i)
-        blocks += (tensorAt(d, i).heads + heads_per_thread - 1) / heads_per_thread;
-    return blocks;
-}
-
 // Sets what a tensor reads or writes. Two tensors of a pass are not split along heads, so an access of theirs spans all
 // of them.
 void setAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d, PlanPass* pass) {
@@ -36,10 +25,8 @@ void setAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotate
     const RopeLayout& layout = source ? tensor.from : tensor.to;
     const uint32_t slot = (source || d.out_of_place == 0 ? ROPE_SLOT_Q : ROPE_SLOT_Q_OUT) + i;
     PassAccess& access = pass->access[(source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION) + i - t.first];
-    access = tensorAccess(static_cast<RopeSlot>(slot), layout, source ? d.element : d.element_out, d.head_dim);
-    if (t.count == 1) return;
-    access.extent += (tensor.heads - 1) * layout.head_stride;
-    access.stride[kHead] = 0;
+    access = tensorAccess(static_cast<RopeSlot>(slot), layout, source ? d.element : d.element_out, d.head_dim,
+                          t.count == 1 ? 1 : tensor.heads);
 }
 static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_SLOT_K == ROPE_SLOT_Q + 1 &&
                   ROPE_BINDING_DESTINATION_K == ROPE_BINDING_DESTINATION + 1 && ROPE_SLOT_K_OUT == ROPE_SLOT_Q_OUT + 1,
@@ -48,7 +35,7 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_SLOT_K ==
 // How tensors are cut into lanes, blocks of heads and groups.
 struct RotationCut {
     uint32_t pair_lanes, lanes, copied; // elements that lanes copy
-    uint32_t heads, blocks;             // heads of a thread
+    uint32_t heads, blocks;             // heads of a thread, and blocks of heads of a token
     GroupCut groups;
 };
 RotationCut cutRotation(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
@@ -59,7 +46,8 @@ RotationCut cutRotation(const TurnedTensors& t, const RopeRotateDescription& d, 
     cut.lanes = cut.pair_lanes + copyLanes(cut.copied, d.rotation.rotary_begin, variant);
     const uint32_t most = larger(tensorAt(d, t.first).heads, tensorAt(d, t.first + t.count - 1).heads);
     cut.heads = chooseRotationHeads(g, most, limits);
-    cut.blocks = countBlocks(t, d, cut.heads);
+    for (uint32_t i = t.first; i < t.first + t.count; ++i)
+        cut.blocks += (tensorAt(d, i).heads + cut.heads - 1) / cut.heads;
     cut.groups = cutIntoGroups(g, cut.blocks, cut.lanes, largestGroup(g, limits), limits);
     return cut;
 }
@@ -73,7 +61,7 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
     constants[ROPE_ID_ROTARY_BEGIN] = d.rotation.rotary_begin;
     constants[ROPE_ID_PASS_ELEMENTS] = cut.copied;
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
-    constants[ROPE_ID_NATIVE_HALVES] = takesNativeHalves(geometryOf(d), limits);
+    setNativeHalves(limits, pass, d.element, d.element_out);
     setGroupConstants(cut.groups, variant, cut.lanes, cut.heads, pass);
     if (cut.groups.shares) pass->facts.stages |= kShares;
     if (t.count == 1) return;
@@ -81,20 +69,6 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
     constants[ROPE_ID_Q_HEADS] = d.q.heads;
     constants[ROPE_ID_K_HEADS] = d.k.heads;
     constants[ROPE_ID_Q_BLOCKS] = (d.q.heads + cut.heads - 1) / cut.heads;
-}
-
-// Writes the push words: those that all families share, then K's places. No part of a pass of two tensors cuts heads,
-// so the strides between heads are final here.
-void writeRotatePush(const RopeRotateDescription& d, bool both, const RopePush& common, PlanPass* pass) {
-    RopeRotatePush push = familyPush<RopeRotatePush>(common);
-    if (both) {
-        const uint32_t unit = pass->address_unit;
-        push.source.head = static_cast<uint32_t>(d.q.from.head_stride / unit);
-        push.destination.head = static_cast<uint32_t>(d.q.to.head_stride / unit);
-        push.source_k.head = static_cast<uint32_t>(d.k.from.head_stride / unit);
-        push.destination_k.head = static_cast<uint32_t>(d.k.to.head_stride / unit);
-    }
-    writePush(push, pass);
 }
 
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
@@ -113,19 +87,22 @@ void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, con
         setAccess(t, i, false, d, pass);
     }
     setRotationConstants(d, variant, pass);
-    pass->address_unit = addressUnit(variant);
     setGroups(t, d, variant, planner->limits(), pass);
     if (d.rotation.source != ROPE_SOURCE_INLINE) setRowWords(d.rotation.rows, &push);
     setScaleOrTable(d, &push, pass);
-    writeRotatePush(d, both, push, pass);
+    RopeRotatePush words = familyPush<RopeRotatePush>(push);
+    if (both) { // no part of the pass cuts heads, so the strides between them are final here
+        words.source.head = static_cast<uint32_t>(d.q.from.head_stride / pass->address_unit);
+        words.destination.head = static_cast<uint32_t>(d.q.to.head_stride / pass->address_unit);
+        words.source_k.head = static_cast<uint32_t>(d.k.from.head_stride / pass->address_unit);
+        words.destination_k.head = static_cast<uint32_t>(d.k.to.head_stride / pass->address_unit);
+    }
+    writePush(words, pass);
 }
 
 // Returns the storage buffers of a pass with both tensors.
 uint32_t bothTensorsBuffers(const RopeRotateDescription& d) {
-    RopePositions positions;
-    RopeFrequencies frequencies;
-    selectRotationPositions(d, &positions, &frequencies);
-    return (readsPositions(positions) ? 2u : 1u) + (d.out_of_place != 0 ? 4u : 2u);
+    return (readsPositions(rotationPositions(d).positions) ? 2u : 1u) + (d.out_of_place != 0 ? 4u : 2u);
 }
 
 // True if a part of one side has to take fewer heads: all heads span more than a binding, and tokens lie closer to

@@ -7,8 +7,6 @@
 #include "plan/element_formats.h"
 #include "plan/layout.h"
 
-#include <string.h>
-
 namespace rope {
 namespace {
 
@@ -26,12 +24,6 @@ bool entriesMeet(int64_t difference, bool same, uint64_t count, uint32_t pairs, 
         if (!same || apart != 0 || pair != 0) return true;
     }
     return false;
-}
-
-// True for the native rows and rows like them, which plainly do not overlap.
-bool areNativeRows(uint32_t pairs, const RopeRows& rows) {
-    return rows.pair_stride == 1 && rows.copy_offset == 0 && rows.sin_offset >= pairs &&
-           rows.row_stride >= static_cast<uint64_t>(rows.sin_offset) + pairs;
 }
 
 } // namespace
@@ -61,7 +53,9 @@ RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows
         return refuse(reason, ROPE_ERROR_INVALID, "rows.element is %d; a table is written in ROPE_ELEMENT_F32",
                       static_cast<int>(rows.element));
     }
-    if (areNativeRows(pairs, rows)) return ROPE_SUCCESS;
+    if (rows.pair_stride == 1 && rows.copy_offset == 0 && rows.sin_offset >= pairs &&
+        rows.row_stride >= static_cast<uint64_t>(rows.sin_offset) + pairs)
+        return ROPE_SUCCESS; // native rows, and rows like them, plainly do not overlap
     const int64_t copy = rows.copy_offset;
     const int64_t offsets[4] = {0, rows.sin_offset, copy, rows.sin_offset + copy};
     bool overlap = false;

@@ -1,5 +1,6 @@
-// This file owns the factor on cos and sin.
+// This file owns the factor on cos and sin, and splits it for the host's shaders: ropeSplitScale.
 #include "plan/scale.h"
+#include "plan/frequencies.h"
 #include "rules/fixed.h"
 #include "shaders/numbers/angle.h"
 
@@ -12,14 +13,7 @@ RopeResult checkFactor(float factor, RopeReason* reason) {
 }
 
 double operationScale(RopeOperation operation, double scale) {
-    switch (operation) {
-    case ROPE_OPERATION_INVERSE:
-        return 1 / scale;
-    case ROPE_OPERATION_SHIFT:
-        return 1;
-    default:
-        return scale;
-    }
+    return operation == ROPE_OPERATION_INVERSE ? 1 / scale : operation == ROPE_OPERATION_SHIFT ? 1 : scale;
 }
 
 // Works in integers, for frexp would be one import more. The scale is a normal number. An exponent of 256 more sets the
@@ -41,3 +35,16 @@ uint32_t scaleGrid(const RopeRotateDescription& d) {
 }
 
 } // namespace rope
+
+using namespace rope;
+
+RopeResult ropeSplitScale(double scale, uint32_t* mantissa, int32_t* exponent, RopeReason* reason) {
+    clear(reason);
+    if (mantissa == nullptr || exponent == nullptr) return refuseNull(reason, "mantissa or exponent");
+    const RopeResult result = checkFrequencyScale(scale, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const SplitScale split = splitScale(scale == 0 ? 1 : scale);
+    *mantissa = split.mantissa;
+    *exponent = split.exponent;
+    return result;
+}

@@ -27,7 +27,7 @@ RopeResult addTablePass(const RopeTableDescription& d, Planner* planner) {
     pass->constants[ROPE_ID_PAIR_COUNTS] = pairs;
     pass->constants[ROPE_ID_ANGLE] = shaderNumber(d.angle);
     RopePush common = {};
-    setPositions(d.positions, d.frequencies, &common, pass);
+    setPositions({d.positions, d.frequencies}, &common, pass);
     pass->access[ROPE_BINDING_COS_SIN] = frequencyAccess(d.frequencies);
     PassAccess& rows = pass->access[ROPE_BINDING_DESTINATION];
     rows = rowAccess(d.rows, pairs);

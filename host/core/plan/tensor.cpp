@@ -90,12 +90,13 @@ RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* re
                   name);
 }
 
-PassAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim) {
+PassAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim,
+                        uint32_t heads) {
     return {static_cast<uint32_t>(slot),
             ropeElementBytes(element),
             layout.offset,
-            {layout.batch_stride, layout.token_stride, layout.head_stride},
-            head_dim};
+            {layout.batch_stride, layout.token_stride, heads == 1 ? layout.head_stride : 0},
+            head_dim + (heads - 1) * layout.head_stride};
 }
 
 PassAccess cosSinAccess(const RopeRotateDescription& d) {
@@ -144,11 +145,6 @@ void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& v
     }
 }
 
-bool takesNativeHalves(const HeadGeometry& g, const RopeLimits& limits) {
-    const bool halves = g.element == ROPE_ELEMENT_F16 || g.element_out == ROPE_ELEMENT_F16;
-    return halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
-}
-
 uint32_t pairLanes(const HeadGeometry& g, const ShaderVariant& variant) {
     if (g.rotary_dim == 0) return 0;
     const uint32_t chunk_pairs = g.chunk_dim / 2; // a lane's pairs all lie in one chunk
@@ -175,17 +171,12 @@ bool canBeOutside(const RopeRotateDescription& d) {
 }
 
 bool everyTokenTurns(const RopeRotateDescription& d) {
-    RopePositions positions;
-    RopeFrequencies frequencies;
-    selectRotationPositions(d, &positions, &frequencies);
-    return d.rotation.skip_first == 0 && d.rotation.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
+    const bool packed = isPacked(rotationPositions(d).positions);
+    return d.rotation.skip_first == 0 && d.rotation.skip_last == 0 && !packed && !canBeOutside(d);
 }
 
 void setTokenPositions(const RopeRotateDescription& d, RopePush* push, PlanPass* pass) {
-    RopePositions positions;
-    RopeFrequencies frequencies;
-    selectRotationPositions(d, &positions, &frequencies);
-    setPositions(positions, frequencies, push, pass);
+    setPositions(rotationPositions(d), push, pass);
     if (d.rotation.source == ROPE_SOURCE_ROWS) pass->joinable = 1;
     setTokenRange(d, push, pass);
 }

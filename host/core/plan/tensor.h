@@ -50,13 +50,18 @@ uint32_t oddHalves(const HeadGeometry& g);
 // (0). `even_halves` is what gives even ones.
 RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* reason,
                            const char* even_halves = "weights permuted to interleaved pairs (ropePairPermutation)");
-// True if the pass converts float16, and the device's own conversions are proven.
-bool takesNativeHalves(const HeadGeometry& g, const RopeLimits& limits);
+// Has the pass convert float16 by the device's own conversions if they are proven and one of these elements is float16.
+template <typename... Element> void setNativeHalves(const RopeLimits& limits, PlanPass* pass, Element... elements) {
+    if ((limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0 && ((elements == ROPE_ELEMENT_F16) || ...))
+        pass->constants[ROPE_ID_NATIVE_HALVES] = 1;
+}
 uint32_t pairLanes(const HeadGeometry& g, const ShaderVariant& variant);
 // Returns the lanes that copy `elements` elements, which do not rotate, of a head whose rotary part starts at `begin`.
 uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant);
 
-PassAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
+// Describes a tensor, of which a part has `heads` heads at least.
+PassAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim,
+                        uint32_t heads = 1);
 PassAccess cosSinAccess(const RopeRotateDescription& d);
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);
 void setTokenRange(const RopeRotateDescription& d, RopePush* push, PlanPass* pass);

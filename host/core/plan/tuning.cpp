@@ -132,6 +132,7 @@ void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32
     setGroup(cut.size[0], cut.size[1], cut.size[2], pass);
     pass->lane_parts = cut.lane_parts;
     pass->heads_per_thread = heads;
+    pass->address_unit = addressUnit(variant);
 }
 
 // A group has the table's number of lanes. It has fewer if a row is shorter, and more if there are too few queries

@@ -4,12 +4,11 @@
 // To call a Vulkan function more: its name in the lists of context.h, and a row of the fake tables in
 // tests/core/record/context_test.cpp and threads_test.cpp.
 #include "record/context.h"
-#include "plan/dispatch.h"
 #include "plan/limits.h"
-#include "record/check_plan.h"
-#include "record/labels.h"
+#include "rules/refuse.h"
 
 #include <new>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,9 +102,7 @@ VkResult createShaderModule(const RopeContext& c, const RopeDispatch& dispatch, 
 }
 
 // Tells a driver that no place needs a check of bounds: plans and shaders see to that.
-void leaveOutChecks(const RopeContext& c, VkComputePipelineCreateInfo* info) {
-    (void)c;
-    (void)info;
+void leaveOutChecks([[maybe_unused]] const RopeContext& c, [[maybe_unused]] VkComputePipelineCreateInfo* info) {
 #ifdef VK_EXT_pipeline_robustness // older headers lack it, and then the checks stay
     static const VkPipelineRobustnessCreateInfoEXT kNoChecks = {
         VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
@@ -134,7 +131,7 @@ VkResult createPipeline(const RopeContext& c, const RopeDispatch& dispatch, Pipe
     info.stage.pName = "main";
     info.layout = node->layout;
     leaveOutChecks(c, &info);
-    result = c.vk.CreateComputePipelines(c.device, c.cache, 1, &info, c.allocator, &node->pipeline);
+    result = c.vk.CreateComputePipelines(c.device, c.pipeline_cache, 1, &info, c.allocator, &node->pipeline);
     c.vk.DestroyShaderModule(c.device, module, c.allocator);
     return result;
 }
@@ -146,10 +143,17 @@ void destroyPipeline(const RopeContext& c, PipelineNode* node) {
     freeHostMemory(c.allocator, node);
 }
 
+// Names a pipeline and its layouts for the host's debugging tools.
 void namePipeline(const RopeContext& c, const PipelineNode& node) {
-    nameObject(c, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)node.set_layout, node.shader->name);
-    nameObject(c, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)node.layout, node.shader->name);
-    nameObject(c, VK_OBJECT_TYPE_PIPELINE, (uint64_t)node.pipeline, node.shader->name);
+    if (c.vk.SetDebugUtilsObjectNameEXT == nullptr) return;
+    char name[kNameBytes];
+    snprintf(name, sizeof name, kName, node.shader->name);
+    constexpr VkStructureType kType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
+    const VkDebugUtilsObjectNameInfoEXT infos[] = {
+        {kType, nullptr, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)node.set_layout, name},
+        {kType, nullptr, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)node.layout, name},
+        {kType, nullptr, VK_OBJECT_TYPE_PIPELINE, (uint64_t)node.pipeline, name}};
+    for (const VkDebugUtilsObjectNameInfoEXT& info : infos) c.vk.SetDebugUtilsObjectNameEXT(c.device, &info);
 }
 
 // The multiplications of the hash mix its upper bits best.
@@ -181,7 +185,46 @@ VkResult preparePass(RopeContext* c, const PlanPass& pass) {
     return VK_SUCCESS;
 }
 
+// A limit that a plan takes, and that the context has.
+struct Compared {
+    const char* name;
+    uint64_t takes, has;
+    bool fits;
+};
+static_assert(sizeof(RopeLimits) == 48, "a new limit is compared below, unless like threads it binds no plan");
+
 } // namespace
+
+RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t number, RopeReason* reason) {
+    if (plan.version != ROPE_VERSION || plan.pass_count == 0) {
+        const bool other = plan.version != ROPE_VERSION && plan.version != 0;
+        return refuse(reason, other ? ROPE_ERROR_OTHER_VERSION : ROPE_ERROR_INVALID,
+                      "plan %u has version %#x; it must be %#x, that of an accepted plan", number, plan.version,
+                      ROPE_VERSION);
+    }
+    const RopeLimits &takes = plan.limits, &has = context.limits;
+    const auto most = [](const char* name, uint64_t a, uint64_t b) { return Compared{name, a, b, a <= b}; };
+    const Compared limits[] = {
+        most("storage_range", takes.storage_range, has.storage_range),
+        {"storage_alignment", takes.storage_alignment, has.storage_alignment,
+         takes.storage_alignment >= has.storage_alignment},
+        most("group_count[0]", takes.group_count[0], has.group_count[0]),
+        most("group_count[1]", takes.group_count[1], has.group_count[1]),
+        most("group_size", takes.group_size, has.group_size),
+        {"enabled", takes.enabled, has.enabled, (takes.enabled & ~has.enabled) == 0},
+        most("storage_buffers", takes.storage_buffers, has.storage_buffers),
+        most("uniform_range", takes.uniform_range, has.uniform_range),
+        most("shared_bytes", takes.shared_bytes, has.shared_bytes),
+    };
+    for (const Compared& limit : limits) {
+        if (limit.fits) continue;
+        return refuse(reason, ROPE_ERROR_OTHER_LIMITS,
+                      "plan %u takes limits.%s of %llu, and the context has %llu; plan with the context's limits",
+                      number, limit.name, static_cast<unsigned long long>(limit.takes),
+                      static_cast<unsigned long long>(limit.has));
+    }
+    return ROPE_SUCCESS;
+}
 
 const PipelineNode* findPipeline(const RopeContext& context, const PlanPass& pass) {
     const PipelineNode* node = context.pipelines[listOf(pass.pipeline_hash)].load(std::memory_order_acquire);
@@ -204,10 +247,7 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     void* memory = allocateHostMemory(info->allocator, sizeof(RopeContext));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     RopeContext* c = new (memory) RopeContext();
-    c->device = info->device;
-    c->cache = info->pipeline_cache;
-    c->allocator = info->allocator;
-    c->limits = info->limits;
+    static_cast<RopeContextInfo&>(*c) = *info;
     fillLimits(&c->limits);
     c->pushes_descriptors = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
     if (checkLimits(c->limits, nullptr) != ROPE_SUCCESS || !loadFunctions(*info, &c->vk)) {

@@ -54,19 +54,21 @@ constexpr uint32_t kPipelineLists = 64; // a pipeline's hash tells its list
 
 } // namespace rope
 
-struct RopeContext {
+struct RopeContext : RopeContextInfo { // every default of its limits is filled in
     rope::ContextFunctions vk;
-    VkDevice device;
-    VkPipelineCache cache;
-    const VkAllocationCallbacks* allocator;
     std::atomic<rope::PipelineNode*> pipelines[rope::kPipelineLists];
     bool pushes_descriptors; // descriptors are pushed; otherwise the host has sets allocated
-    RopeLimits limits;       // every default is filled in
     RopeRounding rounding;
 };
 
 namespace rope {
 
+// The names that the host's debugging tools show. A name that is too long is cut.
+constexpr char kName[] = "vkrope %s";
+constexpr size_t kNameBytes = 48;
+
+// Refuses a plan of another version, or of limits beyond the context's. The sentence names the plan by `number`.
+RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t number, RopeReason* reason);
 // Returns the pipeline of a pass, or null if none is prepared.
 const PipelineNode* findPipeline(const RopeContext& context, const PlanPass& pass);
 

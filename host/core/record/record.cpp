@@ -2,7 +2,8 @@
 // sets.
 #include "record/record.h"
 #include "plan/pass.h"
-#include "record/check_plan.h"
+
+#include <stdio.h>
 
 namespace rope {
 namespace {
@@ -42,38 +43,22 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_BINDING_S
                   ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + kSources,
               "the destinations follow the sources in the same order");
 
-// Where a tensor begins in a buffer.
-struct TensorBegin {
-    uint32_t binding;
-    uint64_t element;
-};
-
-// Tensors of a fused pass may share a binding, and each begins at another place in it.
-bool findBegin(const PlanPass& pass, uint32_t tensor, bool source, TensorBegin* begin) {
-    const PassFacts& f = pass.facts;
-    if (f.words == kFusedWords) {
-        *begin =
-            source ? TensorBegin{f.from[tensor], f.from_begin[tensor]} : TensorBegin{f.to[tensor], f.to_begin[tensor]};
-        return f.heads[tensor] != 0;
-    }
-    begin->binding = (source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION) + tensor;
-    begin->element = pass.access[begin->binding].offset;
-    return true;
-}
-
-// True if a source and its destination, in two slots, begin at one byte of one buffer. A cache is left out: its binding
-// begins at its first slot, which the pass need not write.
+// True if a source and its destination, in two slots, begin at one byte of one buffer. Tensors of a fused pass may
+// share a binding, and each begins at another place in it. A cache is left out: its binding begins at its first slot,
+// which the pass need not write.
 bool sourceMeetsDestination(const PlanPass& pass, const RopeBuffers& buffers) {
-    for (uint32_t tensor = 0; tensor < kSources; ++tensor) {
-        TensorBegin source, destination;
-        if (!findBegin(pass, tensor, true, &source) || !findBegin(pass, tensor, false, &destination)) continue;
-        if (!isBound(pass, source.binding) || !isBound(pass, destination.binding)) continue;
-        const PassAccess &from = pass.access[source.binding], &to = pass.access[destination.binding];
-        if (from.slot == to.slot || isCache(pass, destination.binding)) continue;
+    const PassFacts& f = pass.facts;
+    const bool fused = f.words == kFusedWords;
+    for (uint32_t i = 0; i < kSources; ++i) {
+        const uint32_t source = fused ? f.from[i] : ROPE_BINDING_SOURCE + i;
+        const uint32_t destination = fused ? f.to[i] : ROPE_BINDING_DESTINATION + i;
+        if ((fused && f.heads[i] == 0) || !isBound(pass, source) || !isBound(pass, destination)) continue;
+        const PassAccess &from = pass.access[source], &to = pass.access[destination];
+        if (from.slot == to.slot || isCache(pass, destination)) continue;
         const RopeBuffer &in = buffers.slots[from.slot], &out = buffers.slots[to.slot];
-        const uint64_t apart =
-            in.offset + source.element * from.element_bytes - out.offset - destination.element * to.element_bytes;
-        if (in.buffer == out.buffer && apart == 0) return true;
+        const uint64_t read = in.offset + (fused ? f.from_begin[i] : from.offset) * from.element_bytes;
+        const uint64_t written = out.offset + (fused ? f.to_begin[i] : to.offset) * to.element_bytes;
+        if (in.buffer == out.buffer && read == written) return true;
     }
     return false;
 }
@@ -81,7 +66,7 @@ bool sourceMeetsDestination(const PlanPass& pass, const RopeBuffers& buffers) {
 } // namespace
 
 RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool with_sets,
-                          PlanPipelines* pipelines) {
+                          const PipelineNode* pipelines[ROPE_MAX_PASSES]) {
     if (context == nullptr || plan == nullptr || buffers == nullptr) return ROPE_ERROR_INVALID;
     const RopeResult result = checkPlan(*context, *plan, 0, nullptr);
     if (result != ROPE_SUCCESS) return result;
@@ -96,11 +81,20 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
     for (uint32_t i = 0; i < plan->pass_count; ++i) {
         const PlanPass& pass = passAt(*plan, i);
         if (sourceMeetsDestination(pass, *buffers)) return ROPE_ERROR_OVERLAP;
-        pipelines->of_pass[i] = findPipeline(*context, pass);
-        if (pipelines->of_pass[i] == nullptr) return ROPE_ERROR_NOT_PREPARED;
+        pipelines[i] = findPipeline(*context, pass);
+        if (pipelines[i] == nullptr) return ROPE_ERROR_NOT_PREPARED;
     }
     return with_sets && !context->pushes_descriptors && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS
                                                                                  : ROPE_SUCCESS;
+}
+
+void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, const char* what) {
+    if (context.vk.CmdBeginDebugUtilsLabelEXT == nullptr || context.vk.CmdEndDebugUtilsLabelEXT == nullptr) return;
+    if (what == nullptr) return context.vk.CmdEndDebugUtilsLabelEXT(command_buffer);
+    char name[kNameBytes];
+    snprintf(name, sizeof name, kName, what);
+    const VkDebugUtilsLabelEXT label = {VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, nullptr, name, {}};
+    context.vk.CmdBeginDebugUtilsLabelEXT(command_buffer, &label);
 }
 
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const PipelineNode& pipeline,
@@ -125,8 +119,8 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
     if (context == nullptr || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     if (context->pushes_descriptors) return VK_ERROR_FEATURE_NOT_PRESENT;
-    PlanPipelines pipelines;
-    const RopeResult refused = checkRecording(context, plan, buffers, /* with_sets= */ false, &pipelines);
+    const PipelineNode* pipelines[ROPE_MAX_PASSES];
+    const RopeResult refused = checkRecording(context, plan, buffers, /* with_sets= */ false, pipelines);
     if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
     uint32_t index = 0;
     for (uint32_t pass = 0; pass < plan->pass_count; ++pass) {
@@ -135,7 +129,7 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
             info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
             info.descriptorPool = pool;
             info.descriptorSetCount = 1;
-            info.pSetLayouts = &pipelines.of_pass[pass]->set_layout;
+            info.pSetLayouts = &pipelines[pass]->set_layout;
             const VkResult result = context->vk.AllocateDescriptorSets(context->device, &info, &sets[index]);
             if (result != VK_SUCCESS) return result;
             pointSet(*context, *plan, index, *buffers, sets[index]);
@@ -146,8 +140,8 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
 
 RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers) {
     if (context == nullptr || context->pushes_descriptors) return ROPE_ERROR_INVALID;
-    PlanPipelines pipelines;
-    const RopeResult refused = checkRecording(context, plan, buffers, /* with_sets= */ true, &pipelines);
+    const PipelineNode* pipelines[ROPE_MAX_PASSES];
+    const RopeResult refused = checkRecording(context, plan, buffers, /* with_sets= */ true, pipelines);
     if (refused != ROPE_SUCCESS) return refused;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t index = 0; index < count; ++index) pointSet(*context, *plan, index, *buffers, buffers->sets[index]);
@@ -158,5 +152,13 @@ RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* con
                           const RopeBuffers* buffers) {
     return recordPlan(command_buffer, context, plan, buffers, [&](uint32_t, const RopeDispatch& dispatch) {
         context->vk.CmdDispatch(command_buffer, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+    });
+}
+
+RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
+                                  const RopeBuffers* buffers, VkBuffer groups, VkDeviceSize offset) {
+    if (groups == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
+    return recordPlan(command_buffer, context, plan, buffers, [&](uint32_t index, const RopeDispatch&) {
+        context->vk.CmdDispatchIndirect(command_buffer, groups, offset + index * sizeof(VkDispatchIndirectCommand));
     });
 }

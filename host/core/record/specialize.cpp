@@ -158,64 +158,43 @@ bool readsDestination(const RopeDispatch& dispatch) {
     return boundInstead(dispatch, ROPE_BINDING_POSITIONS) == ROPE_BINDING_DESTINATION;
 }
 
-// Appends an instruction that names a storage class at a place.
-void appendWithClass(const uint32_t* at, uint32_t place, FoldedModule* m) {
-    const uint32_t length = lengthOf(at);
-    appendWords(m, at, length);
-    if (at[place] == StorageClassUniform && m->stores_uniform)
-        m->words[m->count - length + place] = StorageClassStorageBuffer;
-}
-
-// Appends the binding that the dispatch has for a buffer.
-void appendBinding(const RopeDispatch& dispatch, const uint32_t* at, FoldedModule* m) {
-    appendWords(m, at, 4);
-    m->words[m->count - 1] = boundInstead(dispatch, at[3]);
-    if (at[3] != ROPE_BINDING_UNIFORM || dispatch.bindings[ROPE_BINDING_UNIFORM].range != 0) return;
+// Gives a copied decoration the binding that the dispatch has for its buffer.
+void rebind(const RopeDispatch& dispatch, uint32_t* decoration, FoldedModule* m) {
+    const uint32_t binding = decoration[3];
+    decoration[3] = boundInstead(dispatch, binding);
+    if (binding != ROPE_BINDING_UNIFORM || dispatch.bindings[ROPE_BINDING_UNIFORM].range != 0) return;
     m->stores_uniform = true;
     if (readsDestination(dispatch)) return;
-    const uint32_t only_read[] = {3u << 16 | OpDecorate, at[1], DecorationNonWritable};
+    const uint32_t only_read[] = {3u << 16 | OpDecorate, decoration[1], DecorationNonWritable};
     appendWords(m, only_read, 3); // the constants' own decorations, which are gone, left more room
 }
 
 // Appends one instruction, folded if it is a specialization constant. Returns false for an instruction that cannot be
 // folded.
 bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedModule* m) {
-    uint32_t value = 0;
-    switch (opcodeOf(at)) {
-    case OpTypeBool:
-        m->bool_type = at[1];
-        break;
-    case OpTypePointer:
-        appendWithClass(at, 2, m);
-        return true;
-    case OpVariable:
-        appendWithClass(at, 3, m);
-        return true;
-    case OpDecorate:
-        if (at[2] == DecorationSpecId) return true;
-        if (at[2] != DecorationBinding) break;
-        appendBinding(dispatch, at, m);
-        return true;
-    case OpMemberDecorate:
-        if (at[3] == DecorationNonWritable && readsDestination(dispatch)) return true;
-        break;
-    case OpSpecConstant:
-        value = specializationId(*dispatch.shader, at[2]);
-        if (value >= ROPE_CONSTANT_COUNT) return false;
-        appendConstant(m, at[1], at[2], dispatch.constants[value]);
-        return true;
-    case OpSpecConstantComposite:
-        appendWords(m, at, lengthOf(at));
-        m->words[m->count - lengthOf(at)] = lengthOf(at) << 16 | OpConstantComposite;
-        return true;
-    case OpSpecConstantOp:
-        if (!foldInstruction(*m, at, &value)) return false;
-        appendConstant(m, at[1], at[2], value);
-        return true;
-    default:
-        break;
+    const uint32_t opcode = opcodeOf(at);
+    if (opcode == OpDecorate && at[2] == DecorationSpecId) return true;
+    if (opcode == OpMemberDecorate && at[3] == DecorationNonWritable && readsDestination(dispatch)) return true;
+    if (opcode == OpSpecConstant) {
+        const uint32_t id = specializationId(*dispatch.shader, at[2]);
+        if (id < ROPE_CONSTANT_COUNT) appendConstant(m, at[1], at[2], dispatch.constants[id]);
+        return id < ROPE_CONSTANT_COUNT;
     }
+    if (opcode == OpSpecConstantOp) {
+        uint32_t value = 0;
+        const bool known = foldInstruction(*m, at, &value);
+        if (known) appendConstant(m, at[1], at[2], value);
+        return known;
+    }
+    uint32_t* copy = m->words + m->count;
     appendWords(m, at, lengthOf(at));
+    if (opcode == OpTypeBool) m->bool_type = at[1];
+    if (opcode == OpSpecConstantComposite) copy[0] = lengthOf(at) << 16 | OpConstantComposite;
+    if (opcode == OpDecorate && at[2] == DecorationBinding) rebind(dispatch, copy, m);
+    const bool has_class = opcode == OpTypePointer || opcode == OpVariable;
+    uint32_t* storage_class = copy + (opcode == OpTypePointer ? 2 : 3);
+    if (has_class && *storage_class == StorageClassUniform && m->stores_uniform)
+        *storage_class = StorageClassStorageBuffer;
     return true;
 }
 
@@ -264,18 +243,10 @@ void closeWays(const FoldedModule& m, Code* c) {
 
 // True if a word of an instruction names a block that may follow. A loop names its last block, which it keeps.
 bool namesNext(const uint32_t* at, uint32_t word) {
-    switch (opcodeOf(at)) {
-    case OpBranch:
-        return word == 1;
-    case OpLoopMerge:
-        return word == 2;
-    case OpBranchConditional:
-        return word == 2 || word == 3;
-    case OpSwitch:
-        return word >= 2 && word % 2 == 0;
-    default:
-        return false;
-    }
+    const uint32_t opcode = opcodeOf(at);
+    return (opcode == OpBranch && word == 1) || (opcode == OpLoopMerge && word == 2) ||
+           (opcode == OpBranchConditional && (word == 2 || word == 3)) ||
+           (opcode == OpSwitch && word >= 2 && word % 2 == 0);
 }
 
 // Reaches blocks from those that are reached. Returns true if one of them was gone.

@@ -65,7 +65,7 @@ bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
 // A rotation by rows asks for no position, but its reference by the true angle does.
 HostToken rotationToken(const HostRotation& r, uint32_t batch, uint32_t number, bool* turns) {
     const RopeRotateDescription& d = r.d;
-    const HostToken token = findToken(r.positions_read, r.frequencies, r.positions, d.tokens, batch, number);
+    const HostToken token = findToken(r.read.positions, r.read.frequencies, r.positions, d.tokens, batch, number);
     *turns = token.placed && token.index >= d.rotation.skip_first && token.left > d.rotation.skip_last;
     if (d.rotation.source == ROPE_SOURCE_ROWS && r.positions_known && d.rotation.frequencies.values != nullptr)
         return findToken(d.positions, d.rotation.frequencies, r.positions, d.tokens, batch, number);
@@ -74,7 +74,6 @@ HostToken rotationToken(const HostRotation& r, uint32_t batch, uint32_t number, 
 
 void findCosSin(const HostRotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin) {
     const RopeFrequencies& f = r.d.rotation.frequencies;
-    const bool certain = r.positions_known && f.values != nullptr && token.placed && token.known;
     if (r.d.rotation.source == ROPE_SOURCE_INLINE) {
         shaderCosSin(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.rotation.angle, r.scale,
                      cos_sin->float32);
@@ -83,7 +82,7 @@ void findCosSin(const HostRotation& r, uint64_t number, const HostToken& token, 
         const bool by_token = r.d.rotation.source == ROPE_SOURCE_ROWS;
         cosSinFromRows(r, token, by_token ? number : table + tableRow(r.d, positionOf(r, token, pair)), pair, cos_sin);
     }
-    if (certain) {
+    if (r.positions_known && f.values != nullptr && token.placed && token.known) {
         ropeReferenceAngle(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.rotation.angle,
                            cos_sin->reference);
         cos_sin->reference[0] *= r.scale;
@@ -200,10 +199,8 @@ void writeTableEntry(const RopeTableDescription& d, const RopeHostTable& data, u
 } // namespace
 
 HostRotation makeHostRotation(const RopeRotateDescription& d, const void* positions, const void* rows) {
-    HostRotation r = {d, positions, rows, {}, {}, operationScale(d.rotation.operation, d.rotation.frequencies.scale),
-                      0, false,     false};
-    r.grid = scaleGrid(d);
-    selectRotationPositions(d, &r.positions_read, &r.frequencies);
+    const double scale = operationScale(d.rotation.operation, d.rotation.frequencies.scale);
+    HostRotation r = {d, positions, rows, rotationPositions(d), scale, scaleGrid(d), false, false};
     r.backward = d.rotation.operation == ROPE_OPERATION_TRANSPOSE || d.rotation.operation == ROPE_OPERATION_INVERSE;
     r.positions_known = positions != nullptr || !readsPositions(d.positions);
     return r;
@@ -254,7 +251,7 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     result = checkAngleSource(rotation, reason);
     if (result != ROPE_SUCCESS) return result;
     forgetUnread(data->reference_q != nullptr || data->reference_k != nullptr, &rotation);
-    if (data->positions == nullptr && readsPositions(rotation.positions_read)) return refuseNullPositions(reason);
+    if (data->positions == nullptr && readsPositions(rotation.read.positions)) return refuseNullPositions(reason);
     if ((d.q.heads != 0 && data->q == nullptr) || (d.k.heads != 0 && data->k == nullptr)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "q or k is null but has heads; each tensor with heads is an array here");

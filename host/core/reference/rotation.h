@@ -19,8 +19,7 @@ struct HostRotation {
     const RopeRotateDescription& d;
     const void* positions;
     const void* rows;
-    RopePositions positions_read; // the part of the positions that the rotation reads
-    RopeFrequencies frequencies;
+    ReadPositions read;
     double scale;  // the factor on cos and sin that the operation asks for
     uint32_t grid; // this grid splits cos and sin of that scale
     bool backward;

@@ -54,7 +54,7 @@ RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* da
     result = checkAngleSource(rotation, reason);
     if (result != ROPE_SUCCESS) return result;
     forgetUnread(data->reference != nullptr, &rotation);
-    if (data->positions == nullptr && readsPositions(rotation.positions_read)) return refuseNullPositions(reason);
+    if (data->positions == nullptr && readsPositions(rotation.read.positions)) return refuseNullPositions(reason);
     if (data->x == nullptr) return refuse(reason, ROPE_ERROR_INVALID, "x is null; it must be the embeddings");
     data->outside = 0;
     const TensorArrays arrays = {data->x, data->reference, data->x_out, d.element, d.element_out};

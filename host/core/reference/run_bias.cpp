@@ -98,7 +98,7 @@ RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias*
             const HostToken token =
                 findToken(d.positions, d.rotation.frequencies, data->positions, d.tokens, batch, query);
             for (uint32_t head = 0; head < bias.filled.heads; ++head)
-                biasQuery(rows, arrays, token, headElement(bias.scores, batch, query, head), head);
+                biasQuery(rows, arrays, token, headElement(bias.filled.x, batch, query, head), head);
         }
     }
     return result;

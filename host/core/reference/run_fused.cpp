@@ -21,7 +21,7 @@ HostToken standingToken(const TensorWork& w, uint32_t batch, uint32_t number) {
     RopeFrequencies plain = {};
     plain.sets = 1;
     const HostRotation& r = w.rotation;
-    return findToken(r.positions_read, plain, r.positions, r.d.tokens, batch, number);
+    return findToken(r.read.positions, plain, r.positions, r.d.tokens, batch, number);
 }
 
 HostToken turningToken(const TensorWork& w, uint32_t batch, uint32_t number, bool* turns) {
@@ -137,7 +137,7 @@ TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, cons
     TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}, nullptr, nullptr, data.biases};
     w.slot_map = fused.filled.cache.map_in_positions != 0 ? data.positions : data.slot_map;
     w.weights = t.role == kQ ? data.q_weights : data.k_weights;
-    selectFusedPositions(fused, t, &w.rotation.positions_read, &w.rotation.frequencies);
+    w.rotation.read = fusedPositions(fused, t);
     const bool is_q = t.role == kQ;
     const bool is_k = t.role == kK;
     const bool in_k_out = is_k || (t.cached && t.to_slot == ROPE_SLOT_K_OUT);
@@ -155,7 +155,7 @@ TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, cons
 RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
     if (isIdle(w.t)) return ROPE_SUCCESS;
     const RopeFusedDescription& g = w.fused.filled;
-    const bool reads = readsPositions(w.rotation.positions_read) || (w.t.cached && readsPositionsForSlots(g.cache)) ||
+    const bool reads = readsPositions(w.rotation.read.positions) || (w.t.cached && readsPositionsForSlots(g.cache)) ||
                        g.tokens_counted != 0;
     if (reads && w.rotation.positions == nullptr) return refuseNullPositions(reason);
     if (w.t.cached && readsSlotMap(g.cache) && w.slot_map == nullptr) {

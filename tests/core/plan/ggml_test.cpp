@@ -1,7 +1,7 @@
 // Nodes of ggml's graph: each plan is that of a description written by hand, and each refusal names the member.
 #include <vkrope/rope.h>
 
-#include "plan/description.h"
+#include "bench/cases/description.hpp"
 
 #include <array>
 #include <functional>
@@ -83,7 +83,7 @@ RopeRotateDescription plainDescription(uint32_t batch = 1) {
 
 RopeFusedDescription fusedDescription() {
     RopeFusedDescription f = {};
-    rope::setRotation(plainDescription(), &f);
+    measure::setRotation(plainDescription(), &f);
     f.k.element = ROPE_ELEMENT_F16;
     f.k.norm.kind = ROPE_NORM_RMS;
     f.k.norm.epsilon = 1e-6f;
@@ -198,7 +198,7 @@ TEST(GgmlNode, EveryTypeOfLlamasCachesIsAnElement) {
     RopeGgmlNode n = plainNode(); // Q's, whose rows are no blocks
     n.hadamard = 32;
     RopeFusedDescription f = {};
-    rope::setRotation(plainDescription(), &f);
+    measure::setRotation(plainDescription(), &f);
     f.k.element = ROPE_ELEMENT_F32;
     f.k.hadamard = 32;
     expectSame(n, f, ropePlanFused);
@@ -228,7 +228,7 @@ TEST(GgmlNode, WithoutPositionsNothingTurns) {
 
 TEST(GgmlNode, RowsOfACacheThatIsReadAreAShift) {
     RopeFusedDescription f = {};
-    rope::setRotation(plainDescription(), &f);
+    measure::setRotation(plainDescription(), &f);
     f.rotation.operation = ROPE_OPERATION_SHIFT;
     f.out_of_place = 0;
     f.k.from = {};

@@ -1,5 +1,5 @@
 // How the work is cut: what may be asked for, what the table chooses, and that no bit depends on it.
-#include "plan/description.h"
+#include "bench/cases/description.hpp"
 #include "plan/pass.h"
 #include "support/combinations.hpp"
 #include "support/group_cut.hpp"
@@ -30,7 +30,7 @@ std::string refusal(const RopeTuning& tuning) {
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
     RopeFusedDescription fused = {};
-    rope::setRotation(d, &fused);
+    measure::setRotation(d, &fused);
     RopePlan other;
     EXPECT_EQ(ropePlanFused(&fused, nullptr, &other), ROPE_ERROR_INVALID);
     EXPECT_STREQ(plan.reason.text, other.reason.text);
@@ -104,7 +104,7 @@ TEST(Tuning, GivesWayToTheDescriptionsOwn) {
 TEST(Tuning, GivesNormedHeadsTheirPairs) {
     for (const uint32_t pairs : {0u, 4u, 8u}) {
         RopeFusedDescription d = {};
-        rope::setRotation(llama(3), &d);
+        measure::setRotation(llama(3), &d);
         d.element = ROPE_ELEMENT_BF16;
         d.tuning.pairs = pairs;
         d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;

@@ -1,5 +1,5 @@
 // Plans and buffers that a context cannot take: what preparing and recording say, and that nothing is recorded.
-#include "plan/description.h"
+#include "bench/cases/description.hpp"
 #include "support/recording.hpp"
 #include "support/sample.hpp"
 
@@ -173,7 +173,7 @@ TEST_P(RecordingRefusal, OfOffsetsThatAreNoMultiplesOfTheAlignment) {
 
 TEST_P(RecordingRefusal, OfSlotsAndWeightsThatHaveNoBuffer) {
     RopeFusedDescription d = {};
-    rope::setRotation(description_, &d);
+    measure::setRotation(description_, &d);
     d.q.heads = 0;
     d.k.heads = 2;
     d.q.no_rotation = d.k.no_rotation = 1;
@@ -200,7 +200,7 @@ TEST_P(RecordingRefusal, OfSlotsAndWeightsThatHaveNoBuffer) {
 TEST_P(RecordingRefusal, OfParametersThatAreNotAligned) {
     const std::vector<float> values(64, 1.0f);
     RopeFusedDescription d = {};
-    rope::setRotation(description_, &d);
+    measure::setRotation(description_, &d);
     d.q.norm.kind = ROPE_NORM_RMS;
     d.q.norm.weights = values.data();
     RopePlan plan;
@@ -232,7 +232,7 @@ TEST_P(RecordingRefusal, OfATensorThatGoesOutOfPlaceToItsOwnPlace) {
 // Packed Q, K and V share a binding, and each begins elsewhere in it.
 TEST_P(RecordingRefusal, OfAPackedTensorThatGoesOutOfPlaceToItsOwnPlace) {
     RopeFusedDescription d = {};
-    rope::setRotation(description_, &d);
+    measure::setRotation(description_, &d);
     d.k.heads = d.v.heads = 1;
     d.packed_qkv = 1;
     RopePlan plan;
@@ -268,7 +268,7 @@ TEST_P(RecordingRefusal, OfNoCacheWhoseFirstPageIsTheSource) {
     constexpr uint32_t kTokens = 4, kRow = 128, kPage = kTokens * kRow, kPages = 4;
     constexpr uint64_t kValues = kPages * kPage * sizeof(float), kSlots = 2 * kValues;
     RopeFusedDescription d = {};
-    rope::setRotation(description_, &d);
+    measure::setRotation(description_, &d);
     d.q = {};
     d.k.heads = d.v.heads = 2;
     d.q.no_rotation = d.k.no_rotation = 1;

@@ -50,10 +50,8 @@ void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
     constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
     if (addition.scale != 1) constants[ROPE_ID_FACTOR] = floatConstant(addition.scale);
-    const bool half_rows = d.rotation.source != ROPE_SOURCE_INLINE && d.rotation.rows.element == ROPE_ELEMENT_F16;
-    constants[ROPE_ID_NATIVE_HALVES] =
-        takesNativeHalves(geometryOf(d), limits) || (half_rows && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0);
-    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+    setNativeHalves(limits, pass, d.element, d.element_out);
+    if (d.rotation.source != ROPE_SOURCE_INLINE) setNativeHalves(limits, pass, d.rotation.rows.element);
 }
 
 RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {

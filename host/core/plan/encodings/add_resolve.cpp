@@ -24,7 +24,8 @@ RopeResult checkAddOptions(const RopeAddDescription& given, RopeReason* reason) 
 
 // Describes the learned table as rows of cosines and sines. The first half of a row is read as cosines, the second half
 // as sines.
-RopeResult resolveLearnedTable(RopeRotateDescription* d, RopeReason* reason) {
+RopeResult resolveLearnedTable(const RopeRows& given, RopeRotateDescription* d, RopeReason* reason) {
+    d->rotation.rows = {given.offset, given.row_stride, 0, 0, 0, given.element, given.first_position, given.count};
     d->rotation.rotary_dim = d->rotation.chunk_dim = d->head_dim;
     d->rotation.source = ROPE_SOURCE_TABLE;
     d->rotation.frequencies.count = d->rotation.rotary_dim / 2;
@@ -64,15 +65,7 @@ RopeResult resolveAdd(const RopeAddDescription& given, ResolvedAdd* addition, Ro
     RopeTensor x = {1, given.x, given.x_out};
     x.from.head_stride = x.to.head_stride = 0;
     result = resolveWithoutTensors(!learned, &d, reason);
-    if (learned) {
-        d.rotation.rows = {};
-        d.rotation.rows.offset = given.rows.offset;
-        d.rotation.rows.row_stride = given.rows.row_stride;
-        d.rotation.rows.element = given.rows.element;
-        d.rotation.rows.first_position = given.rows.first_position;
-        d.rotation.rows.count = given.rows.count;
-    }
-    if (result == ROPE_SUCCESS && learned) result = resolveLearnedTable(&d, reason);
+    if (result == ROPE_SUCCESS && learned) result = resolveLearnedTable(given.rows, &d, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("x", "x_out", d, &x, reason);
     addition->d = d;
     addition->x = x;

@@ -4,6 +4,7 @@
 // host/core/reference/run_bias.cpp. T5's buckets are host/core/rules/buckets.cpp.
 #include "plan/element_formats.h"
 #include "plan/encodings/bias_resolve.h"
+#include "plan/encodings/scores.h"
 #include "plan/enumerators.h"
 #include "plan/left_out.h"
 #include "plan/positions.h"
@@ -14,16 +15,6 @@
 #ifndef VKROPE_NO_BIASES
 namespace rope {
 namespace {
-
-// Describes the given values of the first head, one in each row. The stride between heads is pair_stride.
-PassAccess biasValueAccess(const ResolvedBias& bias) {
-    const RopeRows& rows = bias.filled.rows;
-    return {ROPE_SLOT_ROWS,
-            ropeElementBytes(rows.element),
-            rows.offset,
-            {0, 0, rows.pair_stride},
-            (bias.row_count - 1) * rows.row_stride + 1};
-}
 
 void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, PlanPass* pass) {
     const RopeBiasDescription& g = bias.filled;
@@ -36,8 +27,7 @@ void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, PlanPa
     constants[ROPE_ID_WRITES] = g.write_only != 0;
     constants[ROPE_ID_CAUSAL] = g.causal != 0;
     constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;
-    constants[ROPE_ID_NATIVE_HALVES] =
-        bias.d.element == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
+    setNativeHalves(limits, pass, bias.d.element);
     constants[ROPE_ID_PARAMETERS] = 1;
     if (g.kind != ROPE_BIAS_T5) return;
     const uint32_t vectors = ropeBucketVectors(g.buckets, g.bidirectional);
@@ -54,15 +44,13 @@ void setGroups(const ResolvedBias& bias, const ShaderVariant& variant, const Rop
                PlanPass* pass) {
     const ScoreCut cut =
         cutScores(bias.d.tokens, (bias.filled.keys + variant.lane_pairs - 1) / variant.lane_pairs, limits);
-    pass->constants[ROPE_ID_GROUP_SIZE] = pass->group_size = cut.threads;
-    pass->constants[ROPE_ID_GROUP_BLOCKS] = pass->constants[ROPE_ID_GROUP_TOKENS] = 1;
+    setGroup(cut.threads, 1, 1, pass);
     pass->constants[ROPE_ID_QUERIES] = pass->tokens_per_thread = cut.queries;
     pass->constants[ROPE_ID_SHARES] = cut.shares;
     pass->constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
     pass->constants[ROPE_ID_BY_WORDS] = variant.by_words;
-    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+    pass->address_unit = addressUnit(variant);
     pass->group[0] = 1u << cut.lane_bits;
-    pass->group[1] = 1;
     pass->group[2] = cut.threads >> cut.lane_bits;
     pass->lane_parts = push->lane_parts = cut.lane_parts;
     push->lane_bits = cut.lane_bits;
@@ -72,7 +60,7 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
     const RopeBiasDescription& g = bias.filled;
     RopeRotateDescription d = bias.d;
     d.out_of_place = 1; // a bias moves every element, so every element must lie as lanes take it
-    const uint64_t bits = strideBits(bias.scores);
+    const uint64_t bits = strideBits(g.x);
     ShaderVariant variant = chooseVariant(geometryOf(d), {bits, bits}, planner->limits());
     const bool odd = !variant.fits; // a row of scores may have an odd number of keys
     if (odd && (planner->limits().enabled & ROPE_ENABLED_STORAGE_16) == 0) {
@@ -83,10 +71,10 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
     if (odd) variant.copy_step = 1;
     PlanPass* pass = planner->addPass(odd ? rope_shader_bias_odd : rope_shader_bias_wide, d.batch, d.tokens, g.heads);
     RopePush common = {};
-    setPositions(d.positions, d.rotation.frequencies, &common, pass);
+    setPositions({d.positions, d.rotation.frequencies}, &common, pass);
     common.rows.head = g.rows.pair_stride;
-    pass->access[ROPE_BINDING_COS_SIN] = biasValueAccess(bias);
-    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, bias.scores, d.element, d.head_dim);
+    pass->access[ROPE_BINDING_COS_SIN] = valueAccess(g.rows, bias.row_count, 1);
+    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, g.x, d.element, d.head_dim);
     setBiasConstants(bias, planner->limits(), pass);
     RopeBiasPush push = familyPush<RopeBiasPush>(common);
     push.keys = g.keys;

@@ -3,8 +3,6 @@
 #include "plan/encodings/bias_resolve.h"
 #include "plan/encodings/scores.h"
 #include "plan/left_out.h"
-#include "plan/resolve.h"
-#include "plan/rows.h"
 
 #include <string.h>
 
@@ -47,10 +45,10 @@ RopeResult resolveBiasOptions(ResolvedBias* bias, RopeReason* reason) {
 RopeResult resolveBias(const RopeBiasDescription& given, ResolvedBias* bias, RopeReason* reason) {
     memset(bias, 0, sizeof *bias);
     bias->filled = given;
-    bias->scores = given.x;
     RopeBiasDescription* g = &bias->filled;
     RopeResult result = resolveBiasOptions(bias, reason);
-    if (result == ROPE_SUCCESS) result = resolveHeadMajorLayout("x", bias->d, g->heads, true, &bias->scores, reason);
+    if (result == ROPE_SUCCESS)
+        result = resolveLayout("x", bias->d, g->heads, true, &g->x, reason, /* heads_first= */ true);
     if (result == ROPE_SUCCESS) result = resolveValues(g->heads, &g->rows, reason);
     if (result == ROPE_SUCCESS && g->kind == ROPE_BIAS_T5)
         bias->buckets = bucketsOf(g->buckets, g->max_distance, g->bidirectional);

@@ -10,7 +10,6 @@ namespace rope {
 struct ResolvedBias {
     RopeBiasDescription filled; // with every default filled in
     RopeRotateDescription d;    // the scores as a rotation: queries are its tokens, keys its head_dim
-    RopeLayout scores;
     Buckets buckets;
     uint32_t row_count; // rows of values that the caller gives
 };

@@ -4,7 +4,7 @@
 // relative_resolve.cpp, this file, and host/core/reference/run_relative.cpp.
 #include "plan/element_formats.h"
 #include "plan/encodings/relative_resolve.h"
-#include "plan/enumerators.h"
+#include "plan/encodings/scores.h"
 #include "plan/left_out.h"
 #include "plan/positions.h"
 #include "plan/tensor.h"
@@ -14,16 +14,6 @@
 #ifndef VKROPE_NO_RELATIVE
 namespace rope {
 namespace {
-
-// Describes the vectors of one head. The stride between heads is pair_stride.
-PassAccess vectorAccess(const ResolvedRelative& r) {
-    const RopeRows& rows = r.filled.rows;
-    return {ROPE_SLOT_ROWS,
-            ropeElementBytes(rows.element),
-            rows.offset,
-            {0, 0, rows.pair_stride},
-            (r.row_count - 1) * rows.row_stride + r.filled.dim};
-}
 
 // How a group is cut: `lanes` threads for each of `queries` queries of one head.
 struct RelativeCut {
@@ -92,19 +82,11 @@ bool cutScores(const ResolvedRelative& r, const RopeLimits& limits, RelativeCut*
     const uint32_t lanes = powerOfTwo(smaller(t.score_lanes, limits.group_size / queries));
     for (uint32_t least = kLeastTileQuads; least != 0; least /= kLeastTileQuads) {
         *cut = {lanes, queries, t.score_held, t.score_rounds, 0, 0, 1, 1};
-        for (;;) {
-            if (fitTile(r, least, limits, cut)) return true;
-            if (cut->rounds > 1)
-                cut->rounds /= 2;
-            else if (cut->held > 1)
-                cut->held /= 2;
-            else if (cut->lanes > 1)
-                cut->lanes /= 2;
-            else if (cut->queries > 1)
-                cut->queries /= 2;
-            else
-                break;
-        }
+        uint32_t* const sizes[] = {&cut->rounds, &cut->held, &cut->lanes, &cut->queries};
+        for (uint32_t* const size : sizes)
+            for (; *size > 1; *size /= 2)
+                if (fitTile(r, least, limits, cut)) return true;
+        if (fitTile(r, least, limits, cut)) return true;
     }
     return false;
 }
@@ -137,16 +119,12 @@ void setConstants(const ResolvedRelative& r, const RelativeCut& cut, const RopeL
     const RopeRelativeDescription& g = r.filled;
     uint32_t* constants = pass->constants;
     const uint64_t rows = g.rows.offset | g.rows.row_stride | g.rows.pair_stride | g.dim;
-    const bool halves =
-        g.element_q == ROPE_ELEMENT_F16 || g.element_x == ROPE_ELEMENT_F16 || g.rows.element == ROPE_ELEMENT_F16;
     constants[ROPE_ID_ELEMENT_IN] = shaderElement(g.element_q);
     constants[ROPE_ID_ELEMENT_OUT] = shaderElement(g.element_x);
     constants[ROPE_ID_ROWS] = (rows & 3) == 0 ? ROPE_ROWS_BY_FOUR : ROPE_ROWS_SINGLE;
     constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
-    constants[ROPE_ID_NATIVE_HALVES] = halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
-    constants[ROPE_ID_GROUP_SIZE] = pass->group[0] = cut.lanes;
-    constants[ROPE_ID_GROUP_BLOCKS] = pass->group[1] = 1;
-    constants[ROPE_ID_GROUP_TOKENS] = pass->group[2] = cut.queries;
+    setNativeHalves(limits, pass, g.element_q, g.element_x, g.rows.element);
+    setGroup(cut.lanes, 1, cut.queries, pass);
     constants[ROPE_ID_DIM] = g.dim;
     constants[ROPE_ID_HELD] = cut.held;
     constants[ROPE_ID_TILE_QUADS] = cut.tile_quads;
@@ -159,7 +137,6 @@ void setConstants(const ResolvedRelative& r, const RelativeCut& cut, const RopeL
         constants[ROPE_ID_ITEMS] = cut.items;
     }
     pass->lane_parts = cut.parts;
-    pass->group_size = cut.lanes * cut.queries;
 }
 
 void addCutPass(const ResolvedRelative& r, const RelativeCut& cut, Planner* planner) {
@@ -168,9 +145,9 @@ void addCutPass(const ResolvedRelative& r, const RelativeCut& cut, Planner* plan
     const RopeShader& shader = keys ? rope_shader_relative_keys : rope_shader_relative_values;
     PlanPass* pass = planner->addPass(shader, r.d.batch, g.queries, g.heads);
     RopePush common = {};
-    setPositions(r.d.positions, r.d.rotation.frequencies, &common, pass);
+    setPositions({r.d.positions, r.d.rotation.frequencies}, &common, pass);
     common.rows.head = g.rows.pair_stride;
-    pass->access[ROPE_BINDING_COS_SIN] = vectorAccess(r);
+    pass->access[ROPE_BINDING_COS_SIN] = valueAccess(g.rows, r.row_count, g.dim);
     pass->access[ROPE_BINDING_SOURCE] = tensorAccess(ROPE_SLOT_Q, g.q, g.element_q, r.q_count);
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, g.x, g.element_x, r.x_count);
     setConstants(r, cut, planner->limits(), pass);

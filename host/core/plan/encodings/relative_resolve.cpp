@@ -2,8 +2,6 @@
 #include "plan/encodings/relative_resolve.h"
 #include "plan/element_formats.h"
 #include "plan/encodings/scores.h"
-#include "plan/resolve.h"
-#include "plan/rows.h"
 #include "plan/scale.h"
 
 #include <string.h>
@@ -25,8 +23,7 @@ RopeResult resolveRelativeOptions(ResolvedRelative* relative, RopeReason* reason
 // Refuses odd geometry of 16-bit elements, which are read and written in twos.
 RopeResult checkEvenGeometry(const char* name, RopeElement element, uint32_t count, const RopeLayout& layout,
                              RopeReason* reason) {
-    const uint64_t all = count | layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
-    if (element == ROPE_ELEMENT_F32 || (all & 1) == 0) return ROPE_SUCCESS;
+    if (element == ROPE_ELEMENT_F32 || ((count | strideBits(layout)) & 1) == 0) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "%s has 16-bit elements at an odd offset or stride, or an odd number of them; they must be even",
                   name);
@@ -39,9 +36,9 @@ RopeResult resolveRelativeLayouts(ResolvedRelative* relative, RopeReason* reason
     relative->q_count = keys ? g->dim : g->keys;
     relative->x_count = keys ? g->keys : g->dim;
     d.head_dim = relative->q_count;
-    RopeResult result = resolveHeadMajorLayout("q", d, g->heads, false, &g->q, reason);
+    RopeResult result = resolveLayout("q", d, g->heads, false, &g->q, reason, /* heads_first= */ true);
     d.head_dim = relative->x_count;
-    if (result == ROPE_SUCCESS) result = resolveHeadMajorLayout("x", d, g->heads, true, &g->x, reason);
+    if (result == ROPE_SUCCESS) result = resolveLayout("x", d, g->heads, true, &g->x, reason, /* heads_first= */ true);
     if (result == ROPE_SUCCESS) result = checkEvenGeometry("q", g->element_q, relative->q_count, g->q, reason);
     if (result == ROPE_SUCCESS) result = checkEvenGeometry("x", g->element_x, relative->x_count, g->x, reason);
     return result;

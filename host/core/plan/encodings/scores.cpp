@@ -5,6 +5,7 @@
 
 #if !defined(VKROPE_NO_BIASES) || !defined(VKROPE_NO_RELATIVE)
 namespace rope {
+
 RopeResult resolveScores(const ScoreCounts& c, uint32_t batch, RopeElement element, const RopePositions& p,
                          RopeRotateDescription* d, RopeReason* reason) {
     const bool whole = p.kind == ROPE_POSITIONS_COUNTED || p.element <= ROPE_POSITION_INT64;
@@ -41,16 +42,9 @@ RopeResult resolveValues(uint64_t row, RopeRows* rows, RopeReason* reason) {
     return resolveRows(1, rows, reason);
 }
 
-RopeResult resolveHeadMajorLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
-                                  RopeLayout* layout, RopeReason* reason) {
-    if ((layout->batch_stride | layout->token_stride | layout->head_stride) == 0) {
-        layout->token_stride = d.head_dim;
-        layout->head_stride = static_cast<uint64_t>(d.tokens) * d.head_dim;
-        const RopeResult result = checkElementCount(name, "head", layout->head_stride, heads, reason);
-        if (result != ROPE_SUCCESS) return result;
-        layout->batch_stride = heads * layout->head_stride;
-    }
-    return resolveLayout(name, d, heads, written, layout, reason);
+PassAccess valueAccess(const RopeRows& rows, uint32_t row_count, uint32_t width) {
+    const uint64_t extent = (row_count - 1) * rows.row_stride + width;
+    return {ROPE_SLOT_ROWS, ropeElementBytes(rows.element), rows.offset, {0, 0, rows.pair_stride}, extent};
 }
 
 } // namespace rope

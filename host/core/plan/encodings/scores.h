@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/layout.h"
+#include "plan/pass.h"
 
 namespace rope {
 
@@ -18,9 +19,7 @@ RopeResult resolveScores(const ScoreCounts& counts, uint32_t batch, RopeElement 
 // Fills in how given values lie, and clears all that is not read of RopeRows. `row` elements are the packed row.
 RopeResult resolveValues(uint64_t row, RopeRows* rows, RopeReason* reason);
 
-// Fills in a layout whose default is packed as [batch][heads][queries][elements]. d.tokens counts the queries, and
-// d.head_dim the elements.
-RopeResult resolveHeadMajorLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
-                                  RopeLayout* layout, RopeReason* reason);
+// Describes the given values of the first head. The stride between heads is pair_stride.
+PassAccess valueAccess(const RopeRows& rows, uint32_t row_count, uint32_t width);
 
 } // namespace rope

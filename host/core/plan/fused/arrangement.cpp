@@ -2,7 +2,6 @@
 // if the numbers that are no fields of a record are theirs alike.
 #include "plan/fused/arrangement.h"
 #include "plan/fused/bindings.h"
-#include "plan/fused/geometry.h"
 #include "plan/fused/groups.h"
 #include "plan/fused/hadamard.h"
 #include "plan/fused/norms.h"

@@ -11,12 +11,11 @@ namespace rope {
 namespace {
 
 bool hasBias(const RopeFusedTensor& t) { return t.heads != 0 && t.bias != 0; }
-bool hasBiases(const RopeFusedDescription& d) { return hasBias(d.q) || hasBias(d.k) || hasBias(d.v); }
 
 } // namespace
 
 RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
-    const bool biases = hasBiases(*filled);
+    const bool biases = hasBias(filled->q) || hasBias(filled->k) || hasBias(filled->v);
     const RopeOperation operation = filled->rotation.operation;
     RopeElement& element = filled->bias_element;
     if (biases && element == ROPE_ELEMENT_DEFAULT) element = ROPE_ELEMENT_F32;
@@ -52,8 +51,7 @@ void setBiases(const FusedGroup& group, const RopeLimits& limits, PlanPass* pass
     if (end == 0) return;
     const RopeElement element = group.fused->filled.bias_element;
     pass->constants[ROPE_ID_BIAS_ELEMENT] = 1 + shaderElement(element);
-    if (element == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0)
-        pass->constants[ROPE_ID_NATIVE_HALVES] = 1;
+    setNativeHalves(limits, pass, element);
     pass->access[ROPE_BINDING_BIASES] = {ROPE_SLOT_BIASES, ropeElementBytes(element), 0, {0, 0, 0}, end};
     pass->whole_bindings |= 1u << ROPE_BINDING_BIASES;
 }

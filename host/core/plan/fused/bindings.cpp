@@ -1,11 +1,9 @@
 // This file binds the buffers of a fused pass: the lists in POSITIONS, the tensors, and the caches.
 #include "plan/fused/bindings.h"
-#include "plan/axes.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
 #include "plan/enumerators.h"
 #include "plan/fused/cache.h"
-#include "plan/fused/geometry.h"
 #include "plan/fused/record.h"
 
 #ifndef VKROPE_NO_FUSED
@@ -43,18 +41,14 @@ void bindLists(uint32_t binding, RopeSlot slot, uint64_t bytes, PlanPass* pass) 
 }
 
 // The positions that a pass with these needs reads, and the bytes of POSITIONS that it takes.
-struct PositionBuffer {
-    RopePositions positions;
-    RopeFrequencies frequencies;
+struct PositionBuffer : ReadPositions {
     PassAccess access;
     uint64_t bytes, slot_map_bytes;
 };
 PositionBuffer findPositions(const ResolvedFused& fused, const PositionNeeds& needs, const RopeRotateDescription& d,
                              bool cached) {
     const RopeFusedDescription& filled = fused.filled;
-    PositionBuffer found = {};
-    selectPositions(d, needs, &found.positions, &found.frequencies);
-    found.slot_map_bytes = cached ? slotMapBytes(filled, d) : 0;
+    PositionBuffer found = {selectPositions(d, needs), {}, 0, cached ? slotMapBytes(filled, d) : 0};
     found.bytes = filled.cache.map_in_positions != 0 ? found.slot_map_bytes : 0;
     if (readsPositions(found.positions)) {
         found.access = positionAccess(found.positions, found.frequencies);
@@ -69,51 +63,6 @@ PositionBuffer findPositions(const ResolvedFused& fused, const PositionNeeds& ne
     }
     return found;
 }
-
-} // namespace
-
-PositionNeeds positionNeeds(const FusedGroup& group) {
-    PositionNeeds needs = {};
-    forEachTensor(group, [&](const FusedTensor& t) { needs = needs | positionNeeds(*group.fused, t); });
-    return needs;
-}
-
-void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
-                       RopePush* tokens, RopeFusedPush* push, PlanPass* pass) {
-    const RopeFusedDescription& filled = fused.filled;
-    const PositionBuffer found = findPositions(fused, needs, t.d, cached);
-    setPositions(found.positions, found.frequencies, tokens, pass);
-    setTokenRange(t.d, tokens, pass);
-    pass->access[ROPE_BINDING_POSITIONS] = {};
-    if (readsPositions(found.positions)) {
-        tokens->position_offset = lowWord(found.positions.offset);
-        tokens->position_token = lowWord(found.access.stride[kToken]);
-        if (!isPacked(found.positions)) tokens->position_batch = lowWord(found.access.stride[kBatch]);
-    } else {
-        pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderNumber(fused.count_element);
-    }
-    if (filled.tokens_counted != 0) {
-        pass->constants[ROPE_ID_PASS] |= ROPE_PASS_COUNTED;
-        pass->constants[ROPE_ID_COUNT_STRIDE] = lowWord(filled.tokens_batch_stride);
-        pass->facts.count_batch = lowWord(filled.tokens_batch_stride);
-        push->count_at = lowWord(filled.tokens_offset);
-    }
-    pass->facts.words = kFusedWords;
-    pass->joinable = 0;
-    bindLists(ROPE_BINDING_POSITIONS, ROPE_SLOT_POSITIONS, found.bytes, pass);
-    if (filled.cache.map_in_positions == 0)
-        bindLists(ROPE_BINDING_SLOT_MAP, ROPE_SLOT_SLOT_MAP, found.slot_map_bytes, pass);
-}
-
-uint32_t storedBytes(const FusedGroup& group) {
-    return anyOf(group, [](const FusedTensor& t) { return checkWholeWords(t, nullptr) != ROPE_SUCCESS; }) ? 2 : 4;
-}
-
-uint64_t destinationUnits(const FusedGroup& group, RopeElement element, uint64_t elements) {
-    return isForCaches(element) ? elementBytes(element, elements) / storedBytes(group) : elements;
-}
-
-namespace {
 
 // Returns what a tensor takes of a cache, its scales among it. Sequences that are not packed are the pass's
 // batches. If a stride has the same bytes for elements and scales, a part moves along it. Otherwise the range spans
@@ -146,18 +95,13 @@ PassAccess cacheAccess(const FusedGroup& group, const FusedTensor& t) {
     return access;
 }
 
-// Describes all heads of a token as one element range: a fused pass does not split heads between dispatches.
-PassAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, const FusedTensor& tensor) {
-    PassAccess access = tensorAccess(slot, layout, element, tensor.d.head_dim);
-    access.extent += (tensor.heads - 1) * layout.head_stride;
-    access.stride[kHead] = 0;
-    return access;
-}
-
-// Returns what a tensor reads, or what it writes. Extent 0: it is read where it is written.
+// Returns what a tensor reads, or what it writes. Extent 0: it is read where it is written. No part of a fused pass
+// splits heads.
 PassAccess sideAccess(const FusedGroup& group, const FusedTensor& t, bool source) {
-    if (source) return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element, t) : PassAccess{};
-    return t.cached ? cacheAccess(group, t) : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
+    if (!source && t.cached) return cacheAccess(group, t);
+    if (!source) return tensorAccess(t.to_slot, t.destination, t.d.element_out, t.d.head_dim, t.heads);
+    if (t.d.out_of_place == 0) return {};
+    return tensorAccess(t.from_slot, t.source, t.d.element, t.d.head_dim, t.heads);
 }
 
 // True if one binding takes both: they lie in one buffer, and their token strides are equal.
@@ -196,6 +140,47 @@ static_assert(ROPE_BINDING_SOURCE + kV == ROPE_BINDING_SOURCE_V &&
               "K's and V's bindings follow Q's");
 
 } // namespace
+
+PositionNeeds positionNeeds(const FusedGroup& group) {
+    PositionNeeds needs = {};
+    forEachTensor(group, [&](const FusedTensor& t) { needs = needs | positionNeeds(*group.fused, t); });
+    return needs;
+}
+
+void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
+                       RopePush* tokens, RopeFusedPush* push, PlanPass* pass) {
+    const RopeFusedDescription& filled = fused.filled;
+    const PositionBuffer found = findPositions(fused, needs, t.d, cached);
+    setPositions(found, tokens, pass);
+    setTokenRange(t.d, tokens, pass);
+    pass->access[ROPE_BINDING_POSITIONS] = {};
+    if (readsPositions(found.positions)) {
+        tokens->position_offset = lowWord(found.positions.offset);
+        tokens->position_token = lowWord(found.access.stride[kToken]);
+        if (!isPacked(found.positions)) tokens->position_batch = lowWord(found.access.stride[kBatch]);
+    } else {
+        pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderNumber(fused.count_element);
+    }
+    if (filled.tokens_counted != 0) {
+        pass->constants[ROPE_ID_PASS] |= ROPE_PASS_COUNTED;
+        pass->constants[ROPE_ID_COUNT_STRIDE] = lowWord(filled.tokens_batch_stride);
+        pass->facts.count_batch = lowWord(filled.tokens_batch_stride);
+        push->count_at = lowWord(filled.tokens_offset);
+    }
+    pass->facts.words = kFusedWords;
+    pass->joinable = 0;
+    bindLists(ROPE_BINDING_POSITIONS, ROPE_SLOT_POSITIONS, found.bytes, pass);
+    if (filled.cache.map_in_positions == 0)
+        bindLists(ROPE_BINDING_SLOT_MAP, ROPE_SLOT_SLOT_MAP, found.slot_map_bytes, pass);
+}
+
+uint32_t storedBytes(const FusedGroup& group) {
+    return anyOf(group, [](const FusedTensor& t) { return checkWholeWords(t, nullptr) != ROPE_SUCCESS; }) ? 2 : 4;
+}
+
+uint64_t destinationUnits(const FusedGroup& group, RopeElement element, uint64_t elements) {
+    return isForCaches(element) ? elementBytes(element, elements) / storedBytes(group) : elements;
+}
 
 void bindTensors(FusedGroup* group) {
     bindSide(true, group);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "plan/fused/arrangement.h"
-#include "plan/planner.h"
 
 namespace rope {
 

@@ -135,9 +135,7 @@ constexpr uint32_t kMaxPositionRegions = ROPE_MAX_AXES + 1; // a row of each axi
 // them if it is dense. Otherwise each row of positions, lengths or sets is a region.
 uint32_t addPositionRegions(const ResolvedFused& fused, const FusedTensor& tensor, ByteRegion* regions) {
     static const char kName[] = "a row of positions";
-    RopePositions p;
-    RopeFrequencies frequencies;
-    selectFusedPositions(fused, tensor, &p, &frequencies);
+    const auto [p, frequencies] = fusedPositions(fused, tensor);
     if (!readsPositions(p)) return 0;
     const uint32_t bytes = ropePositionBytes(p.element);
     const uint32_t rows = positionRows(p, axisCount(frequencies)) + isPacked(p) + (frequencies.sets > 1);
@@ -153,6 +151,25 @@ uint32_t addPositionRegions(const ResolvedFused& fused, const FusedTensor& tenso
                                    : positionRegion(kName, offset, bytes, tokens, batches);
     }
     return rows;
+}
+
+RopeResult checkGivenScale(const char* name, const RopeFusedTensor& t, RopeReason* reason) {
+    const RopeCacheScale& scale = t.given_scale;
+    if (scale.count == 0) return ROPE_SUCCESS;
+    uint32_t wrong = 0; // the first value that is none
+    while (scale.values != nullptr && wrong < scale.count && isFromTo(scale.values[wrong], 0x1p-100, 0x1p100)) ++wrong;
+    const bool has_wrong = scale.values != nullptr && wrong != scale.count;
+    const RefusalRow refusals[] = {
+        invalid(!isFloat8(t.element),
+                "%s.given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", scale.count,
+                t.element, ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2),
+        invalid(scale.values == nullptr, "%s.given_scale has %u values at null; it takes an array", scale.count),
+        invalid(scale.count != 1 && scale.count != t.heads,
+                "%s.given_scale has %u values; it takes 1, or %u for %s's heads", scale.count, t.heads),
+        invalid(has_wrong, "%s.given_scale.values[%u] is %g; it must be from 2^-100 to 2^100", wrong,
+                has_wrong ? scale.values[wrong] : 0),
+    };
+    return refuseByFirst(refusals, reason, name);
 }
 
 } // namespace
@@ -183,29 +200,6 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) 
     }
     return checkRegions(regions, count, reason);
 }
-
-namespace {
-
-RopeResult checkGivenScale(const char* name, const RopeFusedTensor& t, RopeReason* reason) {
-    const RopeCacheScale& scale = t.given_scale;
-    if (scale.count == 0) return ROPE_SUCCESS;
-    uint32_t wrong = 0; // the first value that is none
-    while (scale.values != nullptr && wrong < scale.count && isFromTo(scale.values[wrong], 0x1p-100, 0x1p100)) ++wrong;
-    const bool has_wrong = scale.values != nullptr && wrong != scale.count;
-    const RefusalRow refusals[] = {
-        invalid(!isFloat8(t.element),
-                "%s.given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", scale.count,
-                t.element, ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2),
-        invalid(scale.values == nullptr, "%s.given_scale has %u values at null; it takes an array", scale.count),
-        invalid(scale.count != 1 && scale.count != t.heads,
-                "%s.given_scale has %u values; it takes 1, or %u for %s's heads", scale.count, t.heads),
-        invalid(has_wrong, "%s.given_scale.values[%u] is %g; it must be from 2^-100 to 2^100", wrong,
-                has_wrong ? scale.values[wrong] : 0),
-    };
-    return refuseByFirst(refusals, reason, name);
-}
-
-} // namespace
 
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     const Choice choices[] = {{"cache.kind", cache->kind, kLastCacheKind},

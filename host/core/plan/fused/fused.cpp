@@ -1,6 +1,5 @@
 // This file plans one pass from projection to cache: ropePlanFused.
 #include "plan/cache_kinds.h"
-#include "plan/enumerators.h"
 #include "plan/fused/arrangement.h"
 #include "plan/fused/bindings.h"
 #include "plan/fused/cache.h"
@@ -13,10 +12,6 @@
 #ifndef VKROPE_NO_FUSED
 namespace rope {
 namespace {
-
-bool readsParameters(const FusedTensor& t) {
-    return t.takes(ROPE_STAGE_SCALE) || t.given_scale.count != 0 || (isNormed(t) && t.norm.weights != nullptr);
-}
 
 // Sets the source of cos and sin. A shader asks for no position if cos and sin lie in rows. A pass that does not rotate
 // is told of rows for that reason.
@@ -62,8 +57,7 @@ void setThreads(const FusedGroup& group, const RopeLimits& limits, PlanPass* pas
     setGroupConstants(group.cut, group.variant, group.widest, group.heads, pass);
     constants[ROPE_ID_SHARES] = group.cut.shares && turned != nullptr;
     pass->blocks = group.rows;
-    if (anyOf(group, [&](const FusedTensor& t) { return takesNativeHalves(geometryOf(t.d), limits); }))
-        constants[ROPE_ID_NATIVE_HALVES] = 1;
+    forEachTensor(group, [&](const FusedTensor& t) { setNativeHalves(limits, pass, t.d.element, t.d.element_out); });
 }
 
 // Binds the uniform buffer and sets the constants of the scale of queries.
@@ -76,7 +70,10 @@ void setParameters(const FusedGroup& group, PlanPass* pass) {
         constants[ROPE_ID_QUERY_OFFSET] = scale.offset;
         constants[ROPE_ID_QUERY_COUNT] = scale.count;
     }
-    if (!anyOf(group, readsParameters)) return;
+    const bool reads = anyOf(group, [](const FusedTensor& t) {
+        return t.takes(ROPE_STAGE_SCALE) || t.given_scale.count != 0 || (isNormed(t) && t.norm.weights != nullptr);
+    });
+    if (!reads) return;
     const uint32_t end = parameterLayout(*group.fused).end;
     constants[ROPE_ID_PARAMETERS] = end / 4;
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, sizeof(float), 0, {0, 0, 0}, end};
@@ -107,8 +104,7 @@ uint32_t stagesOf(const FusedGroup& group) {
         return anyOf(group, [&](const FusedTensor& t) { return t.role != kV && isNormed(t) && t.norm.after == after; });
     };
     return kFused | (norms(0) ? kNormBefore : 0) | (group.turned() != nullptr ? kTurn : 0) |
-           (norms(1) ? kNormAfter : 0) |
-           (anyOf(group, [](const FusedTensor& t) { return t.takes(ROPE_STAGE_HADAMARD); }) ? kHadamard : 0) |
+           (norms(1) ? kNormAfter : 0) | (group.stages.transformed != 0 ? kHadamard : 0) |
            (group.has(kQ) && group.tensors[kQ]->takes(ROPE_STAGE_SCALE) ? kQueryScale : 0);
 }
 
@@ -117,7 +113,6 @@ void addGroup(const FusedGroup& group, Planner* planner) {
     const bool odd = storedBytes(group) == 2;
     PlanPass* pass = planner->addPass(odd ? rope_shader_fused_odd : rope_shader_fused_wide, d.batch, d.tokens, 1);
     memcpy(pass->access, group.access, sizeof pass->access);
-    pass->address_unit = addressUnit(group.variant);
     pass->facts.stages = stagesOf(group);
     RopePush tokens = {};
     RopeFusedPush push = {};
@@ -132,15 +127,13 @@ void addGroup(const FusedGroup& group, Planner* planner) {
     writePush(push, pass);
 }
 
-bool needsPosition(const FusedTensor& t) { return t.takes(ROPE_STAGE_TURN) && t.d.rotation.source != ROPE_SOURCE_ROWS; }
-
 // Adds the pass that counts, once for all tensors, the tokens that lack a position or a slot.
 void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     const FusedTensor* turned = nullptr;
     const FusedTensor* cached = nullptr;
-    for (uint32_t i = 0; i < fused.count; ++i) {
-        if (needsPosition(fused.tensors[i])) turned = &fused.tensors[i];
-        if (fused.tensors[i].cached) cached = &fused.tensors[i];
+    for (const FusedTensor* t = fused.tensors; t != fused.tensors + fused.count; ++t) {
+        if (t->takes(ROPE_STAGE_TURN) && t->d.rotation.source != ROPE_SOURCE_ROWS) turned = t;
+        if (t->cached) cached = t;
     }
     if (cached == nullptr && (turned == nullptr || !canBeOutside(turned->d))) return;
     const FusedTensor& t = turned != nullptr ? *turned : *cached;

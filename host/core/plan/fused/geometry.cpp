@@ -1,8 +1,6 @@
 // This file refuses geometry that norms and quantizers cannot take: vectors of four elements, and blocks of 32.
-#include "plan/fused/geometry.h"
 #include "plan/element_formats.h"
 #include "plan/fused/resolve.h"
-#include "plan/tensor.h"
 
 #ifndef VKROPE_NO_FUSED
 namespace rope {

@@ -10,8 +10,7 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kMostNormedHeads = 16; // heads of a thread that are normed together: registers hold no more
-constexpr uint32_t kIdleBytes =
-    124; // of shared memory: each array of a stage that a dispatch lacks has an entry, or 16 bytes
+constexpr uint32_t kIdleBytes = 124;      // of shared memory: an array that a dispatch lacks has an entry, or 16 bytes
 
 uint32_t divideUp(uint32_t count, uint32_t by) { return (count + by - 1) / by; }
 
@@ -94,10 +93,6 @@ TensorLanes lanesOf(const FusedGroup& group, const FusedTensor& t) {
     const uint32_t lanes = group.stages.relayed != 0 ? larger(divideUp(g.head_dim, 8), pair_lanes)
                                                      : pair_lanes + copyLanes(copied, g.rotary_begin, group.variant);
     return {lanes, copied, paired ? g.rotary_begin : (copied + 3) / 4 * 4, paired};
-}
-
-bool differInWidth(const FusedGroup& group) {
-    return anyOf(group, [&](const FusedTensor& t) { return group.lanes[t.role].lanes != group.widest; });
 }
 
 uint32_t rowBlocks(const FusedGroup& group, FusedRole role, bool parts) {
@@ -210,7 +205,9 @@ bool cutThreads(const RopeLimits& limits, FusedGroup* group) {
     left.shared_bytes -= smaller(limits.shared_bytes, kIdleBytes);
     const HeadGeometry g = geometryOf((group->turned() != nullptr ? *group->turned() : group->first()).d);
     const uint32_t largest = largestGroup(g, limits);
-    if (differInWidth(*group) && (group->stages.all_heads || group->widest > largest)) return false;
+    const bool differ =
+        anyOf(*group, [&](const FusedTensor& t) { return group->lanes[t.role].lanes != group->widest; });
+    if (differ && (group->stages.all_heads || group->widest > largest)) return false;
     group->heads = chooseRotationHeads(g, most_heads, limits);
     const bool parts = !meets && group->widest > largest;
     if (group->stages.reduce()) {

@@ -84,11 +84,10 @@ uint32_t hadamardWords(const FusedTensor& t) {
 }
 
 void setHadamard(const FusedGroup& group, PlanPass* pass) {
-    bool side_by_side = group.variant.lane_pairs == 4;
-    forEachTensor(group, [&](const FusedTensor& t) {
-        if (t.takes(ROPE_STAGE_HADAMARD)) side_by_side = side_by_side && liesSideBySide(group, t);
-    });
-    if (!anyOf(group, [](const FusedTensor& t) { return t.takes(ROPE_STAGE_HADAMARD); })) return;
+    if (group.stages.transformed == 0) return;
+    const bool side_by_side = group.variant.lane_pairs == 4 && !anyOf(group, [&](const FusedTensor& t) {
+                                  return t.takes(ROPE_STAGE_HADAMARD) && !liesSideBySide(group, t);
+                              });
     if (side_by_side) pass->constants[ROPE_ID_PASS] |= ROPE_PASS_SIDE_BY_SIDE;
     forEachTensor(group, [&](const FusedTensor& t) {
         if (t.takes(ROPE_STAGE_HADAMARD) && !side_by_side && holdsHalves(group, t))

@@ -85,38 +85,6 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeFused
     return refuseByFirst(of_buffer, reason, name);
 }
 
-} // namespace
-
-RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, RopeFusedTensor* tensor, RopeReason* reason) {
-    RopeNorm* norm = &tensor->norm;
-    const RefusalRow refusals[] = {
-        invalid(norm->kind < ROPE_NORM_NONE || norm->kind > ROPE_NORM_LAYER,
-                "%s.norm.kind is %d; it must be a RopeNormKind, 0 to %d", norm->kind, ROPE_NORM_LAYER),
-        invalid(norm->kind != ROPE_NORM_NONE && tensor->heads == 0,
-                "%s.norm.kind is %d, and %s has no heads to norm; leave it 0", norm->kind),
-    };
-    RopeResult result = refuseByFirst(refusals, reason, name);
-    if (result != ROPE_SUCCESS || norm->kind == ROPE_NORM_NONE) return result;
-    result = checkOptions(name, d.rotation.operation, *tensor, reason);
-    if (result != ROPE_SUCCESS) return result;
-    if (norm->dim == 0) norm->dim = tensor->head_dim - norm->begin;
-    const RefusalRow too_large[] = {
-        tooLarge(norm->all_heads != 0 && uint64_t{tensor->heads} * norm->dim > kMaxNormElements,
-                 "%s.norm.all_heads of %u heads of %u elements; it takes at most %u", tensor->heads, norm->dim,
-                 kMaxNormElements),
-    };
-    result = refuseByFirst(too_large, reason, name);
-    return result != ROPE_SUCCESS ? result : resolveNormWeights(name, d.tokens, *tensor, norm, reason);
-}
-
-bool canNormTogether(const FusedTensor& a, const FusedTensor& b) {
-    if (isNormed(a) && isNormed(b))
-        return a.norm.all_heads == b.norm.all_heads && (b.role == kV || a.norm.after == b.norm.after);
-    return b.role == kV || (!normsAllHeads(a) && !normsAllHeads(b));
-}
-
-namespace {
-
 // True if the norm takes another part of its head than all of the dispatch's widest head.
 bool takesPart(const FusedGroup& group, const FusedTensor& t) {
     return anyOf(group, [&](const FusedTensor& other) { return other.d.head_dim > t.norm.dim; });
@@ -159,13 +127,40 @@ void bindWeights(const FusedTensor& t, const RopeLimits& limits, RopeFusedPush* 
                                                    {0, 0, 0},
                                                    weightElements(norm, t.d.tokens, t.heads)};
     pass->whole_bindings |= 1u << (ROPE_BINDING_Q_WEIGHTS + side);
-    if (norm.weights_element == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0)
-        pass->constants[ROPE_ID_NATIVE_HALVES] = 1;
+    setNativeHalves(limits, pass, norm.weights_element);
 }
 static_assert(ROPE_BINDING_K_WEIGHTS == ROPE_BINDING_Q_WEIGHTS + 1 && ROPE_SLOT_K_WEIGHTS == ROPE_SLOT_Q_WEIGHTS + 1,
               "K's weights follow Q's");
 
 } // namespace
+
+RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, RopeFusedTensor* tensor, RopeReason* reason) {
+    RopeNorm* norm = &tensor->norm;
+    const RefusalRow refusals[] = {
+        invalid(norm->kind < ROPE_NORM_NONE || norm->kind > ROPE_NORM_LAYER,
+                "%s.norm.kind is %d; it must be a RopeNormKind, 0 to %d", norm->kind, ROPE_NORM_LAYER),
+        invalid(norm->kind != ROPE_NORM_NONE && tensor->heads == 0,
+                "%s.norm.kind is %d, and %s has no heads to norm; leave it 0", norm->kind),
+    };
+    RopeResult result = refuseByFirst(refusals, reason, name);
+    if (result != ROPE_SUCCESS || norm->kind == ROPE_NORM_NONE) return result;
+    result = checkOptions(name, d.rotation.operation, *tensor, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (norm->dim == 0) norm->dim = tensor->head_dim - norm->begin;
+    const RefusalRow too_large[] = {
+        tooLarge(norm->all_heads != 0 && uint64_t{tensor->heads} * norm->dim > kMaxNormElements,
+                 "%s.norm.all_heads of %u heads of %u elements; it takes at most %u", tensor->heads, norm->dim,
+                 kMaxNormElements),
+    };
+    result = refuseByFirst(too_large, reason, name);
+    return result != ROPE_SUCCESS ? result : resolveNormWeights(name, d.tokens, *tensor, norm, reason);
+}
+
+bool canNormTogether(const FusedTensor& a, const FusedTensor& b) {
+    if (isNormed(a) && isNormed(b))
+        return a.norm.all_heads == b.norm.all_heads && (b.role == kV || a.norm.after == b.norm.after);
+    return b.role == kV || (!normsAllHeads(a) && !normsAllHeads(b));
+}
 
 // V does not rotate, so its norm runs in the same stage as Q's or K's.
 void setNorms(const FusedGroup& group, const ParameterLayout& parameters, const RopeLimits& limits, RopeFusedPush* push,

@@ -1,9 +1,8 @@
 // This file lays out PARAMETERS, the weights of norms, the scale of queries and given scales, and writes them:
 // ropeWriteParameters.
-
-#include "plan/fused/parameters.h"
 #include "plan/fused/resolve.h"
 #include "plan/left_out.h"
+
 #include <string.h>
 
 #ifndef VKROPE_NO_FUSED

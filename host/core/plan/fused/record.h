@@ -2,7 +2,6 @@
 #pragma once
 
 #include "plan/fused/arrangement.h"
-#include "plan/fused/parameters.h"
 
 namespace rope {
 

@@ -6,10 +6,8 @@
 #include "plan/element_formats.h"
 #include "plan/fused/biases.h"
 #include "plan/fused/cache.h"
-#include "plan/fused/geometry.h"
 #include "plan/fused/hadamard.h"
 #include "plan/fused/norms.h"
-#include "rules/fixed.h"
 
 #include <string.h>
 
@@ -276,13 +274,12 @@ PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
     return needs;
 }
 
-void selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs, RopePositions* positions,
-                     RopeFrequencies* frequencies) {
-    *positions = d.positions;
-    *frequencies = d.rotation.frequencies;
-    if (!needs.axes && !needs.set) frequencies->axes = nullptr; // a set lies behind the rows of all axes
-    if (!needs.set) frequencies->sets = 1;
-    if (!needs.axes && !needs.set && !needs.first_axis) keepOnlyLengths(needs.lengths, positions);
+ReadPositions selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs) {
+    ReadPositions read = {d.positions, d.rotation.frequencies};
+    if (!needs.axes && !needs.set) read.frequencies.axes = nullptr; // a set lies behind the rows of all axes
+    if (!needs.set) read.frequencies.sets = 1;
+    if (!needs.axes && !needs.set && !needs.first_axis) keepOnlyLengths(needs.lengths, &read.positions);
+    return read;
 }
 
 } // namespace rope

@@ -58,9 +58,6 @@ inline SideBits fusedSideBits(const FusedTensor& t) {
     return {strideBits(t.source) | (isShifted(t) ? strideBits(t.cache) : 0),
             strideBits(t.destination) | strideBits(t.cache)};
 }
-inline uint64_t destinationHeadStride(const FusedTensor& t) {
-    return t.cached ? t.cache.head_stride : t.destination.head_stride;
-}
 // If one tensor is packed and the other is not, their batch strides agree for a single token count only. A range of
 // tokens would then take one more pipeline for that count, so such tensors share nothing that asks for equal strides.
 inline bool arePackedAlike(const FusedTensor& a, const FusedTensor& b, bool source) {
@@ -103,12 +100,23 @@ PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& tenso
 inline PositionNeeds operator|(const PositionNeeds& a, const PositionNeeds& b) {
     return {a.axes || b.axes, a.set || b.set, a.first_axis || b.first_axis, a.lengths || b.lengths};
 }
-// Selects these positions and axes of a description.
-void selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs, RopePositions* positions,
-                     RopeFrequencies* frequencies);
-inline void selectFusedPositions(const ResolvedFused& fused, const FusedTensor& tensor, RopePositions* positions,
-                                 RopeFrequencies* frequencies) {
-    selectPositions(tensor.d, positionNeeds(fused, tensor), positions, frequencies);
+// Returns what a pass with these needs reads.
+ReadPositions selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs);
+inline ReadPositions fusedPositions(const ResolvedFused& fused, const FusedTensor& tensor) {
+    return selectPositions(tensor.d, positionNeeds(fused, tensor));
 }
+
+// Refuses geometry that cannot be taken in vectors of four elements, or in blocks.
+RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason);
+// Refuses geometry in which the blocks of a head do not fill 32-bit words.
+RopeResult checkWholeWords(const FusedTensor& tensor, RopeReason* reason);
+
+// ParameterLayout has the element of PARAMETERS at which each part begins. The values of the scale of queries come
+// first. The weights of Q's, K's and V's norm and the given scales of K and V follow, each padded to four elements.
+// Biases of a norm follow its weights.
+struct ParameterLayout {
+    uint32_t weights[3], scales[2], end;
+};
+ParameterLayout parameterLayout(const ResolvedFused& fused);
 
 } // namespace rope

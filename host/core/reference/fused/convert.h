@@ -28,7 +28,7 @@ inline void load(const HeadWork& h, HeadRun* run) {
 inline void store(const HeadWork& h, const HeadRun& run) {
     const FusedTensor& t = h.w.t;
     const TensorArrays& arrays = h.w.arrays;
-    const uint64_t to = h.token.to + h.number * destinationHeadStride(t);
+    const uint64_t to = h.token.to + h.number * (t.cached ? t.cache.head_stride : t.destination.head_stride);
     ElementValue values[kMaxVectorHead];
     for (uint32_t i = 0; i < run.count; ++i) {
         const uint32_t place = placeOf(t, run, t.d.rotation.pairing_out, i);

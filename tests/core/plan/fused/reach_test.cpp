@@ -184,9 +184,7 @@ void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTenso
     }
     if (fused.filled.tokens_counted != 0)
         Reach(fused.filled.tokens_offset).isIn(bytes, 1, ropePositionBytes(fused.count_element));
-    RopePositions p;
-    RopeFrequencies f;
-    rope::selectFusedPositions(fused, t, &p, &f);
+    const auto [p, f] = rope::fusedPositions(fused, t);
     if (p.kind == ROPE_POSITIONS_COUNTED) return;
     const uint64_t rows = rope::positionRows(p, rope::axisCount(f)) + rope::isPacked(p) + (f.sets > 1);
     Reach last = Reach(p.offset).over(rows, p.axis_stride);
