@@ -66,18 +66,6 @@ uint row_place(Token token, uint row, uint pair) {
     return rows_offset() + start + pair * row_pair();
 }
 
-void read_quad_rows(Token token, uint row, Lane lane, uint quad, out uvec4 cosine, out uvec4 sine) {
-    const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
-    uvec4 at;
-    uint i = 0u;
-    do {
-        uint place = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
-        if (kPlaces == 1u) at = uvec4(place); // no index: see portability.md
-        else at[i] = place;
-    } while (++i < kPlaces);
-    load_row(at, cosine, sine);
-}
-
 CosSin cos_sin_from(uvec4 cosine, uvec4 sine) {
     if (kBackward != 0u) sine ^= 0x80000000u;
     return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
@@ -107,10 +95,17 @@ void read_shared_angles(Lane lane) {
 
 // Rows are loaded before any barrier. Angles that were made are taken behind it.
 void load_cos_sin(Token token, uint row, Lane lane) {
+    const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
     uint quad = 0u;
     do {
-        uvec4 cosine, sine;
-        read_quad_rows(token, row, lane, quad, cosine, sine);
+        uvec4 at, cosine, sine;
+        uint i = 0u;
+        do {
+            uint place = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
+            if (kPlaces == 1u) at = uvec4(place); // no index: see portability.md
+            else at[i] = place;
+        } while (++i < kPlaces);
+        load_row(at, cosine, sine);
         cos_sin[quad] = cos_sin_from(cosine, sine);
     } while (++quad < kQuads);
 }

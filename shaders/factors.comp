@@ -1,9 +1,8 @@
-// This shader divides frequencies by factors. A thread takes one pair of one set. Among groups, x is the pair and y the
-// set.
+// This shader divides frequencies by factors. A thread takes one pair of one set: a token is a pair, and a sequence a
+// set. The rows are the frequencies, and the source is the factors.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#define ROPE_PUSH RopeFactorsPush
-#include "encodings/words.h"
+#define ROPE_PUSH RopeRotatePush
 #include "start.glsl"
 #include "numbers/divide.h"
 

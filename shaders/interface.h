@@ -100,23 +100,27 @@ struct RopePlace {
     uint head;
 };
 
-// Every family's push constants begin with these: where tokens stand, and what rotates them. A word has two names where
-// no dispatch needs both. Each RopePlace begins at a multiple of 16 bytes, which HLSL asks for.
-#define ROPE_PUSH_TOKENS                                                                                               \
-    RopePlace rows; /* head: from a pair to the next */                                                                \
+// Every family's push constants have these: where tokens stand, and what rotates them. A word has two names where no
+// dispatch needs both.
+#define ROPE_PUSH_WHERE                                                                                                \
     uint tokens;                                                                                                       \
     uint first_token;  /* index of token 0 in its sequence, or among the packed ones */                                \
     uint window_begin; /* tokens of a sequence before it do not turn, nor from window_end on */                        \
     uint window_end;   /* packed: how many at each sequence's end do not */                                            \
     uint position_offset;                                                                                              \
-    uint position_batch;                                                                                               \
-    uint position_token;                                                                                               \
+    uint position_batch;
+#define ROPE_PUSH_ANGLE                                                                                                \
     uint position_axis;                                                                                                \
     uint scale_mantissa; /* rope_cos_sin_bits in angle.h takes both */                                                 \
     int scale_exponent;                                                                                                \
     uint sin_offset; /* from a cosine to its sine, modulo 2^32 */
-
-// These follow in every family but the fused passes.
+// Every family but the fused passes begins with these. Each RopePlace begins at a multiple of 16 bytes, which HLSL asks
+// for.
+#define ROPE_PUSH_TOKENS                                                                                               \
+    RopePlace rows; /* head: from a pair to the next */                                                                \
+    ROPE_PUSH_WHERE                                                                                                    \
+    uint position_token;                                                                                               \
+    ROPE_PUSH_ANGLE
 #define ROPE_PUSH_TENSOR                                                                                               \
     uint heads;                                                                                                        \
     RopePlace source;                                                                                                  \

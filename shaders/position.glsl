@@ -20,7 +20,6 @@ const bool kPacked = kPositions >= ROPE_KIND_PACKED;
 const uint kEightBytes = uint(kPositionElement == ROPE_WHOLE_64 || kPositionElement == ROPE_FIXED_64);
 // There is a row of positions per axis. Packed sequences have one row of starts, or none, behind their lengths.
 const uint kPositionRows = kPacked ? kPositions - ROPE_KIND_PACKED : kAxes;
-
 const bool kFixedPositions = kPositionElement == ROPE_FIXED_64;
 const bool kCountedPositions = kPositions == ROPE_KIND_COUNTED;
 const bool kInline = kCosSin == ROPE_FROM_INLINE;

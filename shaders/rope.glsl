@@ -49,13 +49,11 @@ uvec4 rope_divide_frequency(uvec4 frequency, float factor) {
 
 #define ROPE_BITS uint
 #define ROPE_VALUES float
-#define ROPE_LESS(a, b) ((a) < (b))
-#define ROPE_SELECT(which, yes, no) choose(which, yes, no)
+#define ROPE_WHERE_LESS(a, b, yes, no) choose((a) < (b), yes, no)
 #include "numbers/pair.h"
 #undef ROPE_BITS
 #undef ROPE_VALUES
-#undef ROPE_LESS
-#undef ROPE_SELECT
+#undef ROPE_WHERE_LESS
 
 // Turns by cos and sin that hold a scale. ropeSplitScale of rope.h makes the scale's mantissa and exponent.
 vec2 rope_rotate_scaled(vec2 pair, vec2 cos_sin, uint mantissa, int exponent) {

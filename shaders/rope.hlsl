@@ -6,9 +6,8 @@
 //     ...
 //     float2 turned = rope_rotate(float2(x, y), rope_cos_sin(position, frequencies[pair]));
 //
-// Give the compiler this folder with -I. The tests compile it to SPIR-V with glslc -x hlsl. Each float operation of a rotation is
-// `precise`, which SPIR-V calls NoContraction; `vkrope check-spirv` finds what a driver may fuse. It finds
-// nothing in what glslc and DXC make.
+// Give the compiler this folder with -I. The tests compile it to SPIR-V with glslc -x hlsl. `vkrope check-spirv` finds
+// nothing that a driver may fuse in what glslc and DXC make.
 //
 // Include it before macros of your own with the names vec2, uvec2, uvec4, uintBitsToFloat and floatBitsToUint. The file
 // takes these words while it is read, and frees them at its end.

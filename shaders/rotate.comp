@@ -2,12 +2,9 @@
 // or with its group. It loads the lane of a few heads, turns it and stores it. Out of place, other lanes copy the rest.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_shader_16bit_storage : require
 #define ROPE_PUSH RopeRotatePush
 #include "angles.glsl"
 
-layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
-const bool kEveryTurns = kEveryToken != 0u;
 // In place, elements that do not turn are not stored. Out of place they are stored unturned.
 const bool kSomeStay = !kFirstInPlace && (kPassElements != 0u || !kEveryTurns);
 

@@ -3,9 +3,7 @@
 #define ROPE_ROWS_GLSL
 #include "runs.glsl"
 
-layout(constant_id = ROPE_ID_ROWS) const uint kPlannedRows = ROPE_ROWS_SINGLE;
-// Plans have rows read one at a time where heads go by words. Builds that are always by words lack the other readings.
-const uint kRows = kByWords ? uint(ROPE_ROWS_SINGLE) : kPlannedRows;
+layout(constant_id = ROPE_ID_ROWS) const uint kRows = ROPE_ROWS_SINGLE;
 layout(constant_id = ROPE_ID_ROW_ELEMENT) const uint kRowElement = ROPE_F32;
 
 BUFFER(ROPE_BINDING_COS_SIN, Rows, readonly, uint, rows)
@@ -35,11 +33,9 @@ void load_row(uvec4 at, out uvec4 cosine, out uvec4 sine) {
             sine[i] = row_entry(at[i] + push.sin_offset);
         }
     }
-    for (uint i = 0u; kRowElement != ROPE_F32 && i < 2u; ++i) { // a loop keeps the SPIR-V small
-        uvec4 wide = widen(cosine, kRowElement);
-        cosine = sine;
-        sine = wide;
-    }
+    if (kRowElement == ROPE_F32) return;
+    cosine = widen(cosine, kRowElement);
+    sine = widen(sine, kRowElement);
 }
 
 #endif

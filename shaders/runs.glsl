@@ -61,21 +61,22 @@ VIEW(vector, uvec4, uvec4)
 VIEW(two, uvec2, uvec2)
 
 #ifdef ROPE_HALVES
+const bool kHasNumbers = true;
 VIEW(number, uint16_t, uint)
 #else
+const bool kHasNumbers = false;
 #define fetch_number fetch_word // a build without them reads no numbers: what names them is never reached
 #define put_number put_word
 #endif
 
 // Runs that lie by words are taken part by part. A part is a word or, of scores at odd places, one element.
-bool by_numbers(bool floats) { return kByNumbers && !floats; }
 uint part_elements(bool floats) { return floats || kByNumbers ? 1u : 2u; }
 void load_part(uint tensor, uint at, uint i, inout uvec4 run) {
-    if (by_numbers(kFloatsIn)) run[i / 2u] |= fetch_number(tensor, at) << 16u * (i % 2u);
+    if (kByNumbers) run[i / 2u] |= fetch_number(tensor, at) << 16u * (i % 2u);
     else run[i] = fetch_word(tensor, at);
 }
-void store_part(uint tensor, uint at, uint i, uvec4 run, bool floats) {
-    if (by_numbers(floats)) put_number(tensor, at, run[i / 2u] >> 16u * (i % 2u));
+void store_part(uint tensor, uint at, uint i, uvec4 run) {
+    if (kByNumbers) put_number(tensor, at, run[i / 2u] >> 16u * (i % 2u));
     else put_word(tensor, at, run[i]);
 }
 
@@ -97,7 +98,7 @@ void store_run(uint tensor, uint place, uvec4 run, uint count, bool floats) {
     if (kByWords) {
         uint step = part_elements(floats);
         for (uint i = 0u; i < 4u / step; ++i) {
-            if (i < count / step) store_part(tensor, place / step + i, i, run, floats);
+            if (i < count / step) store_part(tensor, place / step + i, i, run);
         }
     } else if (floats || kQuads == 2u) {
         put_vector(tensor, place, run);

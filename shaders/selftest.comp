@@ -1,11 +1,10 @@
 // This shader shows how a device computes; ropeReadSelfTest and ropeEnabledBySelfTest read the result.
 //
 // The first words are float32 products and sums whose last bits tell how the device rounds: single ones, and pairs
-// rotated by the rotation's own text, four at a time. The other words are counts. The device converts float16 by its
-// own functions, again by the rotation's own text. It widens every half, and multiplies the result. It narrows every
-// half as a float, every middle between two halves, the two floats beside each middle, and some floats of every binade.
-// It narrows sums and products too, since some compilers make one operation of a conversion and of the sum or product
-// before it. The shader counts these conversions, and the conversions that do not give the library's bits.
+// rotated by the rotation's own text, four at a time. The other words count conversions of float16 by the device's own
+// functions, and those that do not give the library's bits. Every half is widened, and multiplied. Narrowed are every
+// half as a float, every middle between two halves and the two floats beside it, some floats of every binade, and sums
+// and products, since some compilers make one operation of a sum or product and its conversion.
 //
 // Some devices have a second unit for what all threads share, which rotates no pair. Every operand therefore depends on
 // the thread, and the sums and products are computed before any thread leaves. Push constants and index together give
@@ -17,6 +16,7 @@
 #include "encodings/words.h"
 #include "start.glsl"
 
+#define ROPE_SELF_TEST_WORDS 20 // as in rope.h
 BUFFER(ROPE_BINDING_DESTINATION, Result, writeonly, uint, result)
 
 #include "halves_proof.glsl"
@@ -53,12 +53,9 @@ void find_of_binade(uint index, out uvec4 magnitudes, out uvec4 halves) {
 // Narrows four floats in one of four ways. The ways put each float into the low and into the high half of a word,
 // positive and negative.
 uint wrong_of(uint index, uint way) {
-    uvec4 magnitudes, halves, binade_magnitudes, binade_halves;
-    find_middle(index, magnitudes, halves);
-    find_of_binade(index - kHalfInfinity, binade_magnitudes, binade_halves);
-    bvec4 of_binade = bvec4(index >= kHalfInfinity);
-    magnitudes = mix(magnitudes, binade_magnitudes, of_binade);
-    halves = mix(halves, binade_halves, of_binade);
+    uvec4 magnitudes, halves;
+    if (index < kHalfInfinity) find_middle(index, magnitudes, halves);
+    else find_of_binade(index - kHalfInfinity, magnitudes, halves);
     bvec4 swapped = bvec4(way > 1u);
     uvec4 signs = (uvec4(0u, 1u, 0u, 1u) ^ way) & 1u;
     uvec4 bits = mix(magnitudes, magnitudes.yxwz, swapped) | signs << 31;

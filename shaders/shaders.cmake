@@ -27,8 +27,7 @@ endfunction()
 
 # Refuses generated SPIR-V that is of other shaders than those here.
 function(vkrope_check_spirv list)
-    vkrope_fingerprint_file(${list} name)
-    vkrope_fingerprint(${list} wanted)
+    vkrope_fingerprint(${list} name wanted)
     set(found)
     if(EXISTS ${VKROPE_SPIRV}/${name})
         file(STRINGS ${VKROPE_SPIRV}/${name} found LIMIT_COUNT 1)
@@ -54,22 +53,16 @@ function(vkrope_shaders list sources)
         set(generated YES)
     endif()
     file(STRINGS ${list} rows REGEX "^ROPE_SHADER")
-    set(names)
     set(made)
     foreach(row IN LISTS rows)
         if(NOT row MATCHES "^ROPE_SHADER\\(([a-z0-9_]+), ([a-z0-9_./]+), ([A-Z]+), ([A-Z0-9_]+), (.*)\\)$")
             message(FATAL_ERROR "${title}: not a ROPE_SHADER(name, file, family, needs, defines) row: ${row}")
         endif()
         set(name ${CMAKE_MATCH_1})
-        set(file ${CMAKE_MATCH_2})
-        set(source ${folder}/${file})
+        set(source ${folder}/${CMAKE_MATCH_2})
         set(family ${CMAKE_MATCH_3})
         set(needs ${CMAKE_MATCH_4})
         separate_arguments(defines UNIX_COMMAND "${CMAKE_MATCH_5}")
-        if(name IN_LIST names)
-            message(FATAL_ERROR "${title} names the shader ${name} twice")
-        endif()
-        list(APPEND names ${name})
         if(NOT family IN_LIST VKROPE_FAMILIES AND NOT family STREQUAL "ALWAYS")
             list(JOIN VKROPE_FAMILIES ", " families)
             message(FATAL_ERROR "${title}: the shader ${name} is of the family ${family}; there are ALWAYS, ${families}")
@@ -79,6 +72,7 @@ function(vkrope_shaders list sources)
         endif()
 
         set(numbers ${PROJECT_BINARY_DIR}/shaders/${name}.inc)
+        list(APPEND listed ${numbers})
         if(generated)
             configure_file(${VKROPE_SPIRV}/${name}.inc ${numbers} COPYONLY)
             set_property(GLOBAL APPEND PROPERTY VKROPE_NUMBERS ${numbers})
@@ -99,25 +93,19 @@ const RopeShader rope_shader_@name@ = {"@name@", kWords, sizeof kWords, @needs@}
     set(${sources} ${made} PARENT_SCOPE)
     if(NOT title MATCHES "^tests/")
         set(VKROPE_LISTS ${VKROPE_LISTS} ${list} PARENT_SCOPE)
+        set(VKROPE_LISTED ${VKROPE_LISTED} ${listed} PARENT_SCOPE)
     endif()
 endfunction()
 
 # The target vkrope-spirv: the folder for VKROPE_SPIRV, of all lists so far, and a tarball of it to go with a release.
 function(vkrope_spirv_target)
-    set(numbers)
-    foreach(list IN LISTS VKROPE_LISTS)
-        vkrope_shader_names(${list} names)
-        list(TRANSFORM names PREPEND ${PROJECT_BINARY_DIR}/shaders/)
-        list(TRANSFORM names APPEND .inc)
-        list(APPEND numbers ${names})
-    endforeach()
     set(folder vkrope-${PROJECT_VERSION}-spirv)
     add_custom_target(vkrope-spirv
         COMMAND ${CMAKE_COMMAND} -DNUMBERS=${PROJECT_BINARY_DIR}/shaders -DFOLDER=${PROJECT_BINARY_DIR}/${folder}
                 -P ${PROJECT_SOURCE_DIR}/shaders/spirv.cmake ${VKROPE_LISTS}
         COMMAND ${CMAKE_COMMAND} -E tar czf ${folder}.tar.gz ${folder}
         WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
-        DEPENDS ${numbers}
+        DEPENDS ${VKROPE_LISTED}
         COMMENT "Making ${folder}.tar.gz"
         VERBATIM)
 endfunction()

@@ -5,8 +5,8 @@
 get_filename_component(VKROPE_SPIRV_ROOT ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 
 # The fingerprint is that of every file that the list's shaders may include, and of how they are compiled. Line ends do
-# not count.
-function(vkrope_fingerprint list fingerprint)
+# not count. `name` is its file's: shaders.sha256, bench.sha256.
+function(vkrope_fingerprint list name fingerprint)
     get_filename_component(folder ${list} DIRECTORY)
     set(root ${VKROPE_SPIRV_ROOT})
     file(GLOB_RECURSE files RELATIVE ${root} ${root}/shaders/*.h ${root}/shaders/*.glsl ${root}/shaders/*.cmake
@@ -21,6 +21,9 @@ function(vkrope_fingerprint list fingerprint)
     endforeach()
     string(SHA256 hash "${text}")
     set(${fingerprint} ${hash} PARENT_SCOPE)
+    file(RELATIVE_PATH folder ${root} ${list})
+    string(REGEX REPLACE "/.*" "" folder ${folder})
+    set(${name} ${folder}.sha256 PARENT_SCOPE)
 endfunction()
 
 # The names of a list's rows.
@@ -28,13 +31,6 @@ function(vkrope_shader_names list names)
     file(STRINGS ${list} rows REGEX "^ROPE_SHADER")
     list(TRANSFORM rows REPLACE "^ROPE_SHADER\\(([a-z0-9_]+),.*" "\\1")
     set(${names} ${rows} PARENT_SCOPE)
-endfunction()
-
-# The file of the fingerprint: shaders.sha256, bench.sha256.
-function(vkrope_fingerprint_file list name)
-    file(RELATIVE_PATH folder ${VKROPE_SPIRV_ROOT} ${list})
-    string(REGEX REPLACE "/.*" "" folder ${folder})
-    set(${name} ${folder}.sha256 PARENT_SCOPE)
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
@@ -46,8 +42,7 @@ if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
             list(TRANSFORM names PREPEND ${NUMBERS}/)
             list(TRANSFORM names APPEND .inc)
             file(COPY ${names} DESTINATION ${FOLDER})
-            vkrope_fingerprint(${list} fingerprint)
-            vkrope_fingerprint_file(${list} name)
+            vkrope_fingerprint(${list} name fingerprint)
             file(WRITE ${FOLDER}/${name} ${fingerprint}\n)
         endif()
     endforeach()

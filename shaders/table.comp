@@ -12,11 +12,10 @@ void main() {
     uint index = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;
     uint pair = gl_WorkGroupID.z * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     if (index >= push.tokens || pair >= kPairs) return;
-    uint batch = gl_WorkGroupID.y;
-    Token token = find_token(batch, index);
+    Token token = find_token(gl_WorkGroupID.y, index);
     uvec2 bits = uvec2(0x3F800000u, 0u); // 1 and 0: leaves its token as it is
     if (is_known(token) && token.turns) bits = cos_sin_of(token, axis_of(pair), frequency_of(token, pair));
-    uint at = push.destination.offset + batch * push.destination.batch + index * push.destination.token +
+    uint at = push.destination.offset + gl_WorkGroupID.y * push.destination.batch + index * push.destination.token +
               push.rows.offset + pair * push.rows.head;
     rows[at] = bits.x;
     rows[at + push.sin_offset] = bits.y;

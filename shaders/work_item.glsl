@@ -3,14 +3,17 @@
 #ifndef ROPE_WORK_ITEM_GLSL
 #define ROPE_WORK_ITEM_GLSL
 #include "position.glsl"
-#include "block.glsl"
 
+layout(constant_id = ROPE_ID_HEADS) const uint kHeadsPerThread = 1;
+layout(constant_id = ROPE_ID_LANE_PARTS) const uint kLaneParts = 1;
 layout(constant_id = ROPE_ID_Q_BLOCKS) const uint kQBlocks = 0;
 layout(constant_id = ROPE_ID_Q_HEADS) const uint kQHeads = 1;
 layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
 const bool kBoth = kQBlocks != 0u; // tensors in one dispatch
 const uint kKBlocks = (kKHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
 
+layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
+const bool kEveryTurns = kEveryToken != 0u;
 struct WorkItem {
     bool is_there; // false: a surplus thread, with clamped values
     uint token;

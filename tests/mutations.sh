@@ -21,7 +21,7 @@ rows() {
         'position < push.slots ? position : ROPE_NOWHERE;' 'position <= push.slots ? position : ROPE_NOWHERE;'
     mutation integers_not_rounded shaders/fused/convert.glsl 'CacheVectorsOnDevice' \
         'min(uvec4(twice), uvec4(254u)) + 1u >> 1' 'min(uvec4(twice), uvec4(254u)) >> 1'
-    mutation tile_too_long shaders/encodings/relative_keys.glsl '^Relative.On_lavapipe$' \
+    mutation tile_too_long shaders/encodings/relative_keys.comp '^Relative.On_lavapipe$' \
         'min(push.keys - first_key, tile_keys) - 1u;' 'min(push.keys - first_key, tile_keys);'
     mutation yarn_step host/core/rules/yarn.cpp '^Rules$' \
         'one() / 1000;' 'one() / 100;'
@@ -40,7 +40,7 @@ rows() {
     mutation leak_after_failure host/core/record/context.cpp 'Faults|Context' \
         $'if (result != VK_SUCCESS) {\n        destroyPipeline(*c, node);' $'if (result != VK_SUCCESS) {'
     mutation overlap_unseen host/core/record/record.cpp 'RecordingRefusal|Bindings' \
-        'if (in.buffer == out.buffer && apart == 0) return true;' 'if (in.buffer == out.buffer && apart == 1) return true;'
+        'if (in.buffer == out.buffer && read == written) return true;' 'if (in.buffer == out.buffer && read == written + 1) return true;'
     mutation least_scale host/core/reference/quantize.cpp 'CacheVectors|FusedOnDevice.On_lavapipe$' \
         'if (!(scale > 1e-6f)) scale = 1e-6f;' 'if (!(scale > 1e-6f)) scale = 1e-7f;'
     mutation memory_kept host/device/buffer.cpp 'DeviceOpen|Faults|Submission' \

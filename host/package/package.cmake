@@ -38,7 +38,7 @@ install(FILES ${headers} DESTINATION ${VKROPE_HEADERS})
 install(FILES shaders/rope.glsl shaders/rope.hlsl shaders/bias.glsl shaders/interface.h shaders/version.glsl
     DESTINATION ${VKROPE_GLSL})
 install(FILES shaders/numbers/angle.h shaders/numbers/divide.h shaders/numbers/pair.h shaders/numbers/dialect.h
-    shaders/numbers/dialect_hlsl.h DESTINATION ${VKROPE_GLSL}/numbers)
+    DESTINATION ${VKROPE_GLSL}/numbers)
 vkrope_pkg_config(vkrope)
 
 if(VKROPE_BUILD_DEVICE)

@@ -3,36 +3,13 @@
 // finds what it adds, adds and stores. A group with several sequences computes each cosine and sine once.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_shader_16bit_storage : require
 #define ROPE_PUSH RopeRotatePush
 #include "words.h"
 #include "../angles.glsl"
 
-layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
 layout(constant_id = ROPE_ID_COSINE_FIRST) const uint kCosineFirst = 0;
 layout(constant_id = ROPE_ID_FACTOR) const uint kFactor = 0; // float32 bits; 0: elements are not scaled
 const bool kScaled = kFactor != 0u;
-const bool kEveryAdded = kEveryToken != 0u;
-
-// Returns lane `number` of an embedding, all of whose elements are in pairs: its halves, or interleaved.
-Lane row_lane(uint number) {
-    const bool interleaved = ROPE_IS_INTERLEAVED(kChunkIn);
-    const uint run = kByWords ? kRun : 1u; // in units of places
-    const uint half_row = kByWords ? kPairs : kPairs / kRun;
-    Lane lane;
-    lane.paired = true;
-    lane.turned = true;
-    lane.j = number * kRun;
-    lane.count = kByWords ? min(kRun, kPairs - lane.j) : kRun;
-    lane.from = Runs(uint[](number * run, number * run + half_row), uint[](lane.count, lane.count));
-    if (interleaved) {
-        uint low = min(2u * lane.count, kRun);
-        uint high = 2u * lane.count - low;
-        lane.from = Runs(uint[](2u * number * run, (2u * number + uint(high != 0u)) * run), uint[](low, high));
-    }
-    lane.to = lane.from;
-    return lane;
-}
 
 // Loads a lane's cosines and sines, or the two halves of a learned row: two quads of 16-bit entries at once, where they
 // lie so.
@@ -74,12 +51,12 @@ Head sum_head(Head head, bool added) {
 
 void main() {
     WorkItem item = find_work_item();
-    Lane lane = row_lane(item.lane);
+    Lane lane = lane_of(item.lane, Width(kPairLanes, 0u, 0u)); // all elements are in pairs
     Token token;
     bool added = true;
-    if (kInline || kFromTable || !kEveryAdded) {
+    if (kInline || kFromTable || !kEveryTurns) {
         token = find_token(gl_WorkGroupID.y, item.token);
-        if (!kEveryAdded) added = is_known(token) && token.turns;
+        if (!kEveryTurns) added = is_known(token) && token.turns;
     }
     uvec4 frequency; // of the thread's first angle
     if (kInline) frequency = angle_frequency(0u, token, lane);

@@ -1,10 +1,8 @@
 // This shader adds a bias to attention scores, or writes the bias out. A bias is a value of a head and of a distance: a
 // key's position less its query's. A thread takes one run of keys (see runs.glsl) of a few queries of one head.
-//
-// Queries that follow each other have most of their distances in common. So a group makes the value of each distance
-// once, in shared memory, while the threads' scores are loaded. Then each thread adds, masks and stores. If tuning says
-// that a group shares nothing, a thread finds the values of its first query, and one more value for each query that
-// follows.
+// A group makes the value of each distance once, in shared memory, while the threads' scores are loaded, because queries
+// that follow each other have most of their distances in common. If tuning says that a group shares nothing, a thread
+// finds the values of its first query, and one more value for each query that follows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -81,11 +79,6 @@ shared float shared_values[kShares ? SPREAD(kDistances) : 1u];
 int shared_begin;  // the least distance that has an entry
 uint shared_count; // distances that have one
 
-void make_shared_values() {
-    for (uint i = gl_LocalInvocationID.x; i < shared_count; i += kThreads)
-        shared_values[SPREAD(i)] = value_of(shared_begin + int(i));
-}
-
 float near_value(int distance) {
     return kShares ? shared_values[SPREAD(uint(distance - shared_begin))] : value_of(distance);
 }
@@ -114,12 +107,7 @@ Values far_values(int distance) {
 }
 
 // ---- Runs ----------------------------------------------------------------------------------------------------------
-// quad_of and set_quad read and write a quad of a run as float32 bits.
-uvec4 quad_of(uvec4 run, uint quad) {
-    if (kFloatsIn) return run;
-    return widen_run(quad == 0u ? run.xy : run.zw, kElementIn);
-}
-
+// Writes a quad of a run, which float32 bits give.
 void set_quad(inout uvec4 run, uint quad, uvec4 words) {
     if (kFloatsOut) run = words;
     else if (quad == 0u) run.xy = narrow_run(words, kElementOut);
@@ -133,7 +121,8 @@ uvec4 biased_run(uvec4 run, Values values, int distance) {
         if (quad != 0u) value = values.high;
         uvec4 words = floatBitsToUint(value);
         if (kAdds) {
-            precise vec4 sum = uintBitsToFloat(quad_of(run, quad)) + value;
+            uvec4 x = kFloatsIn ? run : widen_run(quad == 0u ? run.xy : run.zw, kElementIn);
+            precise vec4 sum = uintBitsToFloat(x) + value;
             words = floatBitsToUint(sum);
         }
         for (uint i = 0u; i < 4u; ++i) {
@@ -218,7 +207,8 @@ void main() {
     if (kShares) {
         shared_begin = int(push.first_key + first_key - first.whole.x - (queries - 1u));
         shared_count = min(kRun << push.lane_bits, push.keys - first_key) + queries - 1u;
-        make_shared_values();
+        for (uint i = gl_LocalInvocationID.x; i < shared_count; i += kThreads)
+            shared_values[SPREAD(i)] = value_of(shared_begin + int(i));
         barrier();
     }
     if (work.queries == 0u) return;

@@ -46,10 +46,6 @@ namespace rope {
 #define ROPE_BIAS_CLIP 1
 #define ROPE_BIAS_LINEAR 2
 
-#ifndef __cplusplus
-#define ROPE_SELF_TEST_WORDS 20 // rope.h's own in C++
-#endif
-
 // The push constants of relative vectors. rows.head is from a head's rows to the next head's.
 struct RopeRelativePush {
     ROPE_PUSH_TOKENS
@@ -82,13 +78,6 @@ struct RopeTablePush {
     ROPE_PUSH_TOKENS
     ROPE_PUSH_TENSOR
     uint row_copy; // each value is written once more so much further; 0: once
-};
-
-// The push constants of divisions of frequencies. A token is a pair, and a sequence is a set. The rows are the
-// frequencies, and the source is the factors.
-struct RopeFactorsPush {
-    ROPE_PUSH_TOKENS
-    ROPE_PUSH_TENSOR
 };
 
 // The push constants of the self-test. Its destination is the result.

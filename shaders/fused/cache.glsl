@@ -46,10 +46,7 @@ bool is_overtaken(Token token) {
     return token.index + push.slots < length;
 }
 
-uint slot_map_word(uint at) {
-    if (kSlotMapApart) return slot_map[at];
-    return positions[at];
-}
+uint slot_map_word(uint at) { return kSlotMapApart ? slot_map[at] : positions[at]; }
 
 // Returns a slot, or a page of the table: one of `count`, or ROPE_NOWHERE. `skipped` becomes true if it is -1.
 uint map_entry(uint element, uint count, out bool skipped) {

@@ -14,11 +14,6 @@ const bool kSigned = kFloat8 || kBits == 8u; // to both sides of 0; integers of 
 const bool kMinimum = (kFormat & ROPE_FORMAT_MINIMUM) != 0u;
 const bool kCodes = (kFormat & ROPE_FORMAT_CODES) != 0u;
 const bool kInBlocks = (kFormat & ROPE_FORMAT_BLOCKS) != 0u;
-#ifdef ROPE_HALVES
-const bool kBlockPutsHalves = kInBlocks; // blocks may begin at odd 16-bit numbers
-#else
-const bool kBlockPutsHalves = false;
-#endif
 const uint kBlockHalves = kQuantizes ? kFormat >> ROPE_FORMAT_HALVES : 1u; // 16-bit numbers
 const uint kMostInteger = (1u << kBits) - 1u;
 // Quantized heads have these quads and lanes. Heads beside them may have others.
@@ -132,10 +127,6 @@ void keep_block_scales(uint lane) {
         greatest[quant_scale_at(h, lane)] = uvec4(floatBitsToUint(quant.inverse), quant.minimum, quant.scale, 0u);
     }
 }
-QuantScale kept_quant_scale(uint h, uint block) {
-    uvec4 kept = greatest[quant_scale_at(h, block)];
-    return QuantScale(0u, uintBitsToFloat(kept.x), kept.y);
-}
 
 QuantScale given_quant_scale(WorkItem item, uint head) {
     uint given = given_scale_of(item.tensor);
@@ -143,22 +134,17 @@ QuantScale given_quant_scale(WorkItem item, uint head) {
     uint scale = floatBitsToUint(parameter(at));
     return QuantScale(scale, uintBitsToFloat(reciprocal_bits(scale)), 0u);
 }
-// A quotient by a power of two is an exact product, unless one of the two is below 2^-126. Between 2^-63 and 2^63 no power
-// makes a float8 so small, nor a float8 of what is so small.
-uvec4 scaled(QuantScale quant, bool multiplies, uvec4 words) {
+// Returns elements times a given scale or over it, or, with `before`, as they were before that. A quotient by a power of
+// two is an exact product, unless one of the two is below 2^-126. Between 2^-63 and 2^63 no power makes a float8 so
+// small, nor a float8 of what is so small.
+uvec4 scaled_as_given(WorkItem item, QuantScale quant, bool before, uvec4 words) {
+    bool multiplies = ((given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) != 0u) != before;
     precise vec4 x = uintBitsToFloat(words) * (multiplies ? uintBitsToFloat(quant.scale) : quant.inverse);
     bool is_power = (quant.scale & 0x7FFFFFu) == 0u && quant.scale - 0x20000000u < 0x3F000001u;
     if (multiplies || is_power) return floatBitsToUint(x);
     uint inverse = floatBitsToUint(quant.inverse);
     return uvec4(quotient_bits(words.x, quant.scale, inverse), quotient_bits(words.y, quant.scale, inverse),
                  quotient_bits(words.z, quant.scale, inverse), quotient_bits(words.w, quant.scale, inverse));
-}
-uvec4 scaled_as_given(WorkItem item, QuantScale quant, uvec4 words) {
-    return scaled(quant, (given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) != 0u, words);
-}
-// Returns elements as they were before their scale.
-uvec4 unscaled_as_given(WorkItem item, uint head, uvec4 words) {
-    return scaled(given_quant_scale(item, head), (given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) == 0u, words);
 }
 
 // ---- Numbers as they are stored
@@ -202,19 +188,16 @@ uint four_integers(QuantScale quant, uvec4 words) {
     return four_bytes(bytes);
 }
 
-const uint kPutHalves = kBlockPutsHalves ? 1u : 2u; // of what is stored at a time
-void put_integers(WorkItem item, uint at, uint word) {
-#ifdef ROPE_HALVES
-    if (kPutHalves == 1u) {
-        if (is_written_to(item.tensor, kThird)) put_number(kThird, at, word);
-        else if (is_written_to(item.tensor, kSecond)) put_number(kSecond, at, word);
-        else put_number(kFirst, at, word);
-        return;
-    }
-#endif
-    if (is_written_to(item.tensor, kThird)) put_word(kThird, at, word);
-    else if (is_written_to(item.tensor, kSecond)) put_word(kSecond, at, word);
-    else put_word(kFirst, at, word);
+// Blocks may begin at odd 16-bit numbers where a build has those; else words are stored.
+const uint kPutHalves = kHasNumbers && kInBlocks ? 1u : 2u;
+void put_unit(uint tensor, uint at, uint unit) {
+    if (kPutHalves == 1u) put_number(tensor, at, unit);
+    else put_word(tensor, at, unit);
+}
+void put_integers(WorkItem item, uint at, uint unit) {
+    if (is_written_to(item.tensor, kThird)) put_unit(kThird, at, unit);
+    else if (is_written_to(item.tensor, kSecond)) put_unit(kSecond, at, unit);
+    else put_unit(kFirst, at, unit);
 }
 
 // Returns where a head begins in the cache. Places count blocks, since 32 bits do not count the elements of every cache
@@ -245,19 +228,15 @@ void keep_integers(uint h, uint place, uint bytes) {
     }
 }
 
-// Stores a quad of a format without blocks, and the head's scale with the first.
-void put_numbers(WorkItem item, uint h, QuantScale quant, uint place, uvec4 words) {
-    uint bytes = kFloat8 ? four_float8(quant, words) : four_integers(quant, words);
-    put_integers(item, to_begin(item.tensor) + words_before(head_place(item, h)) + place, bytes);
-    if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * item.scale_head, quant.scale);
-}
-
+// Keeps a quad of a block. Stores a quad of a format without blocks, and the head's scale with the first.
 void finish_quad(WorkItem item, uint h, QuantScale quant, uint place, uvec4 words) {
     if (kInBlocks) {
         keep_integers(h, place, four_integers(quant, words));
         if (kCodes) elements[cache_entry_of(h) * kCacheQuads + place] = words;
     } else if (item.is_there && has_head(item, h)) {
-        put_numbers(item, h, quant, place, words);
+        uint bytes = kFloat8 ? four_float8(quant, words) : four_integers(quant, words);
+        put_integers(item, to_begin(item.tensor) + words_before(head_place(item, h)) + place, bytes);
+        if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * item.scale_head, quant.scale);
     }
 }
 
@@ -358,7 +337,7 @@ void scale_heads(WorkItem item) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         QuantScale quant = given_quant_scale(item, head_number(item, h));
         for (uint quad = h * kQuads; quad < (h + 1u) * kQuads; ++quad) {
-            for (uint i = 0u; i < 2u; ++i) held[quad].x[i] = scaled_as_given(item, quant, held[quad].x[i]);
+            for (uint i = 0u; i < 2u; ++i) held[quad].x[i] = scaled_as_given(item, quant, false, held[quad].x[i]);
         }
     }
 }
@@ -376,7 +355,10 @@ void finish_heads(WorkItem item, HeadPath path) {
             uint i = part / kQuads;
             uint place = places_out(path, quad)[i];
             const bool run_each = ROPE_IS_INTERLEAVED(kChunkOut) && kQuads == 2u; // else a run's quads lie in one block
-            if (kInBlocks && (run_each || quad == 0u)) quant = kept_quant_scale(h, place / kBlockQuads);
+            if (kInBlocks && (run_each || quad == 0u)) {
+                uvec4 kept = greatest[quant_scale_at(h, place / kBlockQuads)];
+                quant = QuantScale(0u, uintBitsToFloat(kept.x), kept.y);
+            }
             if (!kRelays || path.lane.to.count[i] != 0u)
                 finish_quad(item, h, quant, place, held[h * kQuads + quad].x[i]);
         } while (++part < 2u * kQuads);

@@ -8,11 +8,10 @@
 #extension GL_EXT_shader_16bit_storage : require
 #define ROPE_PUSH RopeFusedPush
 #include "layout.glsl"
-#include "destination.glsl"
+#include "item.glsl"
 #include "../angles.glsl" // first of those with shared arrays: the angles are read four at a time, at multiples of 16 bytes
 #include "heads.glsl"
 #include "biases.glsl"
-#include "clip.glsl"
 #include "norms.glsl"
 #include "turn.glsl"
 #include "query_scale.glsl"

@@ -15,20 +15,17 @@ const uint kFirstBits = kSideBySide ? 3u : 2u;
 #define COLUMN_BITS(kind) (BLOCK_BITS(kind) == 0u ? 0u : BLOCK_BITS(kind) - kFirstBits - LAST_IN_LANE(kind))
 #define HADAMARD_QUADS(kind, pass) (BLOCK_BITS(kind) == 0u ? 0u : HEAD_QUADS(kind, pass))
 const uint kQColumn = COLUMN_BITS(kQ_kind), kKColumn = COLUMN_BITS(kK_kind), kVColumn = COLUMN_BITS(kV_kind);
-const uint kKvColumn = kKColumn > kVColumn ? kKColumn : kVColumn;
-const uint kColumn = kQColumn > kKvColumn ? kQColumn : kKvColumn;
+const uint kColumn = WIDEST(kQColumn, kKColumn, kVColumn);
 const uint kQHadamard = HADAMARD_QUADS(kQ_kind, kQ_pass_elements);
 const uint kKHadamard = HADAMARD_QUADS(kK_kind, kK_pass_elements);
 const uint kVHadamard = HADAMARD_QUADS(kV_kind, kV_pass_elements);
-const uint kKvHadamard = kKHadamard > kVHadamard ? kKHadamard : kVHadamard;
-const uint kHadamardQuads = kQHadamard > kKvHadamard ? kQHadamard : kKvHadamard; // of the widest head
+const uint kHadamardQuads = WIDEST(kQHadamard, kKHadamard, kVHadamard); // of the widest head
 const bool kTransforms = kHadamardQuads != 0u;
 // A column of 32 elements fills a thread's registers; longer ones take two rounds.
 const uint kFirstRound = kColumn > 5u ? 5u : kColumn;
 
 uint block_bits(uint tensor) { return kTransforms ? BLOCK_BITS(kind_of(tensor)) : 0u; }
 bool is_transformed(uint tensor) { return block_bits(tensor) != 0u; }
-bool last_in_lane(uint tensor) { return has_kind(tensor, 1u << ROPE_TENSOR_LAST_IN_LANE); }
 // Tensors without blocks take the others' number, so that nothing is chosen where all others have one.
 uint met(uint bits) { return choose(bits == 0u, kColumn, bits); }
 uint column_bits(uint tensor) {
@@ -39,10 +36,6 @@ uint column_bits(uint tensor) {
 uint word_of(uint element) { return element + element / 32u; }
 const uint kHeadWords = kHadamardQuads * 4u + (kHadamardQuads + 7u) / 8u;
 shared float blocks[kTransforms ? kEntries * kHeadWords : 4u];
-
-float root_of_block(uint bits) { // 1/sqrt(n), rounded
-    return uintBitsToFloat((127u - bits / 2u << 23) - choose(bits % 2u == 0u, 0u, 0x004AFB0Du));
-}
 
 vec4 of_vector(vec4 x) {
     precise vec4 one = vec4(x.x + x.y, x.x - x.y, x.z + x.w, x.z - x.w);
@@ -58,7 +51,8 @@ void meet(inout uvec4 first, inout uvec4 second) {
 
 // Multiplies, and does the butterflies of vectors, and of vectors side by side.
 void begin_blocks(WorkItem item, bool interleaved) {
-    float root = root_of_block(block_bits(item.tensor));
+    uint bits = block_bits(item.tensor);
+    float root = uintBitsToFloat((127u - bits / 2u << 23) - choose(bits % 2u == 0u, 0u, 0x004AFB0Du)); // rounded
     for (uint at = 0u; at < kHeadsPerThread * kQuads; ++at) {
         for (uint i = 0u; i < 2u; ++i) {
             precise vec4 x = uintBitsToFloat(held[at].x[i]) * root;
@@ -117,7 +111,7 @@ void read_blocks(WorkItem item, Runs runs, bool interleaved) {
             uint from = entry_of(at / kQuads) * kHeadWords + word_of(places[i] * 4u);
             for (uint e = 0u; e < 4u; ++e) held[at].x[i][e] = floatBitsToUint(blocks[from + e]);
         }
-        if (last_in_lane(item.tensor)) meet(held[at].x[0], held[at].x[1]);
+        if (has_kind(item.tensor, 1u << ROPE_TENSOR_LAST_IN_LANE)) meet(held[at].x[0], held[at].x[1]);
     }
 }
 

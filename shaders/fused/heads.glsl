@@ -4,6 +4,13 @@
 #include "item.glsl"
 #include "../lane.glsl"
 
+// The parameters: the queries' values first, then weights and biases of norms, and given scales.
+layout(constant_id = ROPE_ID_PARAMETERS) const uint kParameters = 1;
+layout(std140, set = 0, binding = ROPE_BINDING_PARAMETERS) uniform Parameters {
+    vec4 parameters[kParameters];
+};
+float parameter(uint at) { return parameters[at / 4u][at % 4u]; }
+
 // The quads of a thread's heads, as float32 bits or, if they are moved as they are, as 16-bit numbers.
 Quad held[kHeadsPerThread * kQuads];
 // Heads of 16 bits wait as they were loaded, so that all loads are on their way before any is widened. Those of 32 bits
@@ -53,15 +60,12 @@ void load_heads(WorkItem item, Lane lane) {
     } while (++h < kHeadsPerThread);
 }
 
-void store_runs(WorkItem item, HeadPath path, uint tensor, uint h, Head words) {
-    uint at = item.to + (item.head + h) * item.to_head;
-    store_runs(at, path.lane, tensor, words, float_element_of(item.tensor) == uint(ROPE_F32));
-}
-
 void put_head(WorkItem item, HeadPath path, uint h, Head words) {
-    if (!kVQuantized && is_written_to(item.tensor, kThird)) store_runs(item, path, kThird, h, words);
-    else if (kSomeFloats && is_written_to(item.tensor, kSecond)) store_runs(item, path, kSecond, h, words);
-    else store_runs(item, path, kFirst, h, words);
+    uint at = item.to + (item.head + h) * item.to_head;
+    bool floats = float_element_of(item.tensor) == uint(ROPE_F32);
+    if (!kVQuantized && is_written_to(item.tensor, kThird)) store_runs(at, path.lane, kThird, words, floats);
+    else if (kSomeFloats && is_written_to(item.tensor, kSecond)) store_runs(at, path.lane, kSecond, words, floats);
+    else store_runs(at, path.lane, kFirst, words, floats);
 }
 
 // A return within a loop would keep compilers from unrolling it, and the heads would lie in memory.

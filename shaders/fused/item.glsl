@@ -4,16 +4,17 @@
 // holds of a tensor with narrower heads.
 #ifndef ROPE_ITEM_GLSL
 #define ROPE_ITEM_GLSL
-#include "../block.glsl"
+#include "cache.glsl"
 #include "record.glsl"
 
+layout(constant_id = ROPE_ID_HEADS) const uint kHeadsPerThread = 1;
+layout(constant_id = ROPE_ID_LANE_PARTS) const uint kLaneParts = 1;
 const bool kWidths = kQ_lanes != kK_lanes || kV_lanes != kK_lanes;
 #define ROW_BLOCKS(lanes) (kWidths && kLaneParts == 1u ? kHeadLanes / ((lanes) + uint((lanes) == 0u)) : 1u)
 const uint kQRowBlocks = ROW_BLOCKS(kQ_lanes);
 const uint kKRowBlocks = ROW_BLOCKS(kK_lanes);
 const uint kVRowBlocks = ROW_BLOCKS(kV_lanes);
-const uint kMostOfKv = kKRowBlocks > kVRowBlocks ? kKRowBlocks : kVRowBlocks;
-const uint kRowBlocks = kQRowBlocks > kMostOfKv ? kQRowBlocks : kMostOfKv;
+const uint kRowBlocks = WIDEST(kQRowBlocks, kKRowBlocks, kVRowBlocks);
 
 const uint kQBlocks = (kQ_heads + kHeadsPerThread - 1u) / kHeadsPerThread;
 const uint kKBlocks = (kK_heads + kHeadsPerThread - 1u) / kHeadsPerThread;
@@ -84,11 +85,45 @@ WorkItem find_work_item() {
     item.from = from_begin(item.tensor) + row_of_source * from_token_of(item.tensor);
     item.from += gl_WorkGroupID.y * from_batch_of(item.tensor);
     item.from_head = from_head_of(item.tensor) + from_head_grown_of(item.tensor) * length;
-    item.to = 0u;
-    item.to_head = 0u;
-    item.scale = 0u;
-    item.scale_head = 0u;
-    return item;
+    return item; // find_destination gives it the rest
+}
+
+// ---- Where its token goes: to its place in a tensor, or to its slot of a cache
+
+const bool kTurnsCache = kCache != ROPE_CACHE_OFF && kKvInPlace; // a shift: the slot is known before anything is read
+
+// Returns where a slot lies, behind `before` slots or pages of other sequences.
+uint place_of_slot(uint before, uint slot, uint page_stride, uint slot_stride) {
+    if (kPageSize == 0u) return (before + slot) * slot_stride;
+    uint page = slot / kPageSize;
+    return (before + page) * page_stride + (slot - page * kPageSize) * slot_stride;
+}
+
+// A token that goes nowhere gets slot 0, and its thread stores nothing.
+void find_destination(inout WorkItem item, Token token) {
+    uint tensor = item.tensor;
+    uint length = length_to(tensor);
+    uint sequence = gl_WorkGroupID.y;
+    bool to_cache = kCache != ROPE_CACHE_OFF && !is_q(tensor);
+    if (to_cache) sequence = sequence_of(token);
+    uint before = sequence * (to_rows_of(tensor) * length);
+    item.to = (before + item.token) * to_token_of(tensor);
+    item.is_there = item.is_there && is_counted_in(item.token);
+    if (kCache != ROPE_CACHE_OFF) {
+        bool skipped;
+        uint slot = slot_of(token, item.token, skipped);
+        item.is_there = item.is_there && (is_q(tensor) || slot != ROPE_NOWHERE);
+        if (slot == ROPE_NOWHERE) slot = 0u;
+        uint of_slot = place_of_slot(before, slot, to_page_of(tensor), to_token_of(tensor));
+        item.to = choose(to_cache, of_slot, item.to);
+        item.scale = choose(tensor == kThird, push.scale_at_1, push.scale_at_0) + sequence * scale_batch_of(tensor) +
+                     place_of_slot(before, slot, scale_page_of(tensor), scale_slot_of(tensor));
+        item.scale_head = scale_head_of(tensor) + scale_head_grown_of(tensor) * length;
+    }
+    item.to += sequence * to_batch_of(tensor);
+    if (!is_quantized(tensor)) item.to += to_begin(tensor);
+    item.to_head = to_head_of(tensor) + to_head_grown_of(tensor) * length;
+    if (kTurnsCache) item.from = item.to;
 }
 
 #endif

@@ -11,10 +11,7 @@ const bool kNormsLast = (kNormBits & ROPE_NORM_AFTER) != 0u;
 const bool kNormsAllHeads = (kNormBits & ROPE_NORM_ALL_HEADS) != 0u;
 const bool kCentered = (kNormBits & ROPE_NORM_CENTERED) != 0u;
 // The quads of the widest part of a head that a norm takes. Without kPart each norm takes as many, which are all.
-const uint kQNormQuads = kQ_norm_range & 0xFFFFu, kKNormQuads = kK_norm_range & 0xFFFFu;
-const uint kVNormQuads = kV_norm_range & 0xFFFFu;
-const uint kQkNormQuads = kQNormQuads > kKNormQuads ? kQNormQuads : kKNormQuads;
-const uint kNormQuads = kQkNormQuads > kVNormQuads ? kQkNormQuads : kVNormQuads;
+const uint kNormQuads = WIDEST(kQ_norm_range & 0xFFFFu, kK_norm_range & 0xFFFFu, kV_norm_range & 0xFFFFu);
 const bool kPart = (kPass & ROPE_PASS_NORM_PART) != 0u;
 
 bool is_normed(uint tensor) { return kNorms && norm_range_of(tensor) != 0u; }
@@ -24,12 +21,6 @@ uint norm_quads(uint tensor) { return kPart ? norm_range_of(tensor) & 0xFFFFu : 
 uint place_in_norm(uint tensor, uint place) { return kPart ? place - (norm_range_of(tensor) >> 16) : place; }
 
 // ---- Weights in a buffer of their own, which a thread loads beside its heads
-
-void hold_weights(WorkItem item, uint h, uint half_quad, uint place) {
-    place = place_in_norm(item.tensor, place);
-    if (kPart) place = min(place, max(norm_quads(item.tensor), 1u) - 1u);
-    held_weights[held_at(h, half_quad)] = load_weights(item, h, place);
-}
 
 // Loads the weights that a thread's heads meet, whose elements lie in these runs.
 void load_head_weights(WorkItem item, Runs runs, bool interleaved) {
@@ -41,7 +32,9 @@ void load_head_weights(WorkItem item, Runs runs, bool interleaved) {
             uint places[2] = quad_places(runs, quad, interleaved);
             uint i = 0u;
             do {
-                hold_weights(item, h, 2u * quad + i, places[i]);
+                uint place = place_in_norm(item.tensor, places[i]);
+                if (kPart) place = min(place, max(norm_quads(item.tensor), 1u) - 1u);
+                held_weights[held_at(h, 2u * quad + i)] = load_weights(item, h, place);
             } while (++i < 2u);
         } while (++quad < kQuads);
     } while (++h < kWeightHeads);
@@ -120,60 +113,43 @@ float sum_of_heads(WorkItem item) {
     return sum;
 }
 
-float norm_share(WorkItem item) { return uintBitsToFloat(norm_share_of(item.tensor)); }
-
-// Returns what is taken from each element of a head.
-float mean_of_head(WorkItem item, uint h) {
-    precise float mean = sum_of_head(item, h, 1u) * norm_share(item);
-    return is_centered(item.tensor) ? mean : 0.0;
-}
-uvec4 centered(WorkItem item, float mean, uint place, uvec4 words) {
-    if (kPart && place_in_norm(item.tensor, place) >= norm_quads(item.tensor)) return words;
-    precise vec4 x = uintBitsToFloat(words) - mean;
-    return is_centered(item.tensor) ? floatBitsToUint(x) : words;
-}
-
 float norm_factor(WorkItem item, uint h) {
     float sum;
     if (kNormsAllHeads) sum = sum_of_heads(item);
     else sum = sum_of_head(item, h, 0u);
-    precise float mean = sum * norm_share(item);
+    precise float mean = sum * uintBitsToFloat(norm_share_of(item.tensor));
     precise float root = mean + uintBitsToFloat(epsilon_of(item.tensor));
     return uintBitsToFloat(reciprocal_root_bits(floatBitsToUint(root)));
 }
 
-// Multiplies by the weights, if there are any. `half_quad` numbers the halves of a head's quads in a thread, and `at`
-// is the quad's place among those that the norm takes.
-vec4 weighed(WorkItem item, uint h, uint half_quad, uint at, vec4 given_x) {
-    precise vec4 x = given_x;
+// `half_quad` numbers the halves of a head's quads in a thread.
+uvec4 normed(WorkItem item, uint h, float factor, uint half_quad, uint place, uvec4 words) {
+    uint at = place_in_norm(item.tensor, place);
+    if (kPart && at >= norm_quads(item.tensor)) return words;
+    precise vec4 x = uintBitsToFloat(words) * factor;
     if (has_weights(item.tensor)) {
         vec4 given = weights_of(item, h, half_quad, norm_quads(item.tensor), at);
         uint plus = weight_plus_of(item.tensor);
         precise vec4 raised = given + uintBitsToFloat(plus);
         x = x * mix(raised, given, bvec4(plus == 0u)); // some compilers drop a sum with 0, and keep its zero's sign
     }
-    return x;
-}
-
-uvec4 normed(WorkItem item, uint h, float factor, uint half_quad, uint place, uvec4 words) {
-    uint at = place_in_norm(item.tensor, place);
-    if (kPart && at >= norm_quads(item.tensor)) return words;
-    precise vec4 x = uintBitsToFloat(words) * factor;
-    x = weighed(item, h, half_quad, at, x);
     if (has_norm_bit(item.tensor, ROPE_NORM_BIASED)) x = x + norm_biases_of(item, h, norm_quads(item.tensor), at);
     return floatBitsToUint(x);
 }
 
 // ---- The stage
 
-// Subtracts the means from the elements.
+// Subtracts the means from the elements of a norm that is centered.
 void center_heads(WorkItem item, Runs runs, bool interleaved) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        float mean = mean_of_head(item, h);
+        precise float mean = sum_of_head(item, h, 1u) * uintBitsToFloat(norm_share_of(item.tensor));
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uint places[2] = quad_places(runs, quad, interleaved);
             for (uint i = 0u; i < 2u; ++i) {
-                uvec4 x = centered(item, mean, places[i], held[h * kQuads + quad].x[i]);
+                uvec4 x = held[h * kQuads + quad].x[i];
+                precise vec4 rest = uintBitsToFloat(x) - mean;
+                bool beside = kPart && place_in_norm(item.tensor, places[i]) >= norm_quads(item.tensor);
+                if (is_centered(item.tensor) && !beside) x = floatBitsToUint(rest);
                 held[h * kQuads + quad].x[i] = x;
                 keep_squares(item, h, places[i], x);
             }

@@ -2,7 +2,6 @@
 #ifndef ROPE_QUERY_SCALE_GLSL
 #define ROPE_QUERY_SCALE_GLSL
 #include "heads.glsl"
-#include "parameters.glsl"
 #include "../position.glsl"
 
 layout(constant_id = ROPE_ID_QUERY_SCALE) const uint kQueryScale = 0; // positions of one value; 0: none
@@ -11,16 +10,12 @@ layout(constant_id = ROPE_ID_QUERY_COUNT) const uint kQueryCount = 1;
 
 bool is_scaled(uint tensor) { return kQueryScale != 0u && is_q(tensor); }
 
-float query_scale(Token token) {
+void scale_queries(WorkItem item, Token token) {
+    if (!is_scaled(item.tensor)) return;
     uint value = 0u;
     bool counts = token.placed && token.first_positioned && int(token.whole[0]) > -int(kQueryOffset);
     if (counts) value = (token.whole[0] + kQueryOffset) / kQueryScale;
-    return parameter(min(value, kQueryCount - 1u));
-}
-
-void scale_queries(WorkItem item, Token token) {
-    if (!is_scaled(item.tensor)) return;
-    float scale = query_scale(token);
+    float scale = parameter(min(value, kQueryCount - 1u));
     uint quad = 0u;
     do {
         precise vec4 first = uintBitsToFloat(held[quad].x[0]) * scale;

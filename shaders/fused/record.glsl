@@ -50,6 +50,8 @@ bool is_quantized(uint tensor) {
 Width width_of(uint tensor) {
     return Width(choose(has_kind(tensor, ROPE_TENSOR_PAIRED), kPairLanes, 0u), rotary_begin_of(tensor), pass_elements_of(tensor));
 }
+#define WIDER(a, b) ((a) > (b) ? (a) : (b))
+#define WIDEST(q, k, v) WIDER(q, WIDER(k, v))
 #define HEAD_QUADS(kind, pass) (((pass) + (((kind) & ROPE_TENSOR_PAIRED) != 0u ? 2u * kPairs : 0u)) / 4u)
 uint head_quads(uint tensor) {
     return (pass_elements_of(tensor) + choose(has_kind(tensor, ROPE_TENSOR_PAIRED), 2u * kPairs, 0u)) / 4u;
@@ -70,15 +72,11 @@ const bool kReadsSecond = (kApart & (kKvInPlace ? ROPE_APART_DESTINATION_K : ROP
 const bool kReadsThird = (kApart & (kKvInPlace ? ROPE_APART_DESTINATION_V : ROPE_APART_SOURCE_V)) != 0u;
 // These tell if a tensor lies in the second or in the third buffer. Callers ask for each, and the constants leave no
 // branch for one that is not there.
-bool is_written_to(uint tensor, uint which) {
-    bool third = kWritesThird && tensor == kThird;
-    if (which == kThird) return third;
-    return kWritesSecond && !is_q(tensor) && !third;
+bool is_in(uint tensor, uint which, bool second, bool third) {
+    if (which == kThird) return third && tensor == kThird;
+    return second && !is_q(tensor) && !(third && tensor == kThird);
 }
-bool is_read_from(uint tensor, uint which) {
-    bool third = kReadsThird && tensor == kThird;
-    if (which == kThird) return third;
-    return kReadsSecond && !is_q(tensor) && !third;
-}
+bool is_written_to(uint tensor, uint which) { return is_in(tensor, which, kWritesSecond, kWritesThird); }
+bool is_read_from(uint tensor, uint which) { return is_in(tensor, which, kReadsSecond, kReadsThird); }
 
 #endif

@@ -153,19 +153,11 @@ namespace rope {
 // of a quantized cache count words, or halves of words. Two lengths and two places of weights are Q's, then K's and
 // V's; two places of scales are K's and V's.
 struct RopeFusedPush {
+    ROPE_PUSH_WHERE
+    ROPE_PUSH_ANGLE
     uint rows_offset;
-    uint sin_offset;     // from a cosine to its sine, modulo 2^32
-    uint scale_mantissa; // as ROPE_PUSH_TOKENS has these two
-    int scale_exponent;
-    uint tokens; // of the dispatch
-    uint first_token;
     uint plan_tokens; // of a sequence
-    uint window_begin;
-    uint window_end;
-    uint position_offset;
-    uint position_batch;
-    uint position_axis;
-    uint count_at; // element of the positions' buffer
+    uint count_at;    // element of the positions' buffer
     uint slot_map_at;
     uint slot_map_batch;
     uint table_pages; // of a sequence

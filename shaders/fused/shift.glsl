@@ -3,11 +3,10 @@
 #define ROPE_SHIFT_GLSL
 #include "convert.glsl"
 
-#ifdef ROPE_HALVES
-uint fetch_half(uint at) { return fetch_number(kFirst, at); }
-#else
-uint fetch_half(uint at) { return fetch_word(kFirst, at / 2u) >> 16u * (at & 1u) & 0xFFFFu; }
-#endif
+uint fetch_half(uint at) {
+    if (kPutHalves == 1u) return fetch_number(kFirst, at);
+    return fetch_word(kFirst, at / 2u) >> 16u * (at & 1u) & 0xFFFFu;
+}
 
 // Returns word `at` behind the header of a block that begins at this 16-bit number.
 uint fetch_integers(uint block, uint at) {
@@ -45,7 +44,7 @@ uvec4 cached_quad(WorkItem item, uint head, uint place) {
         return quad_of_block(begin + (at + place / kBlockQuads) * kBlockHalves, place % kBlockQuads);
     }
     uvec4 bytes = bytes_of(fetch_word(kFirst, push.to_1 + words_before(at) + place));
-    if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
+    if (kGiven) return scaled_as_given(item, given_quant_scale(item, head), true, widen_f8(bytes, kBits));
     float scale = uintBitsToFloat(fetch_word(kFirst, item.scale + head * item.scale_head));
     precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;
     return floatBitsToUint(x);

@@ -5,7 +5,6 @@
 #define ROPE_WEIGHTS_GLSL
 #include "heads.glsl"
 #include "cache.glsl"
-#include "parameters.glsl"
 
 const uint kNormBits = kQ_norm_bits | kK_norm_bits | kV_norm_bits;
 const bool kWeightsByFour = (kNormBits & ROPE_NORM_BY_FOUR) != 0u;
@@ -14,18 +13,21 @@ const uint kKWeightElement = kK_norm_bits >> ROPE_NORM_WEIGHTS;
 
 bool has_norm_bit(uint tensor, uint bit) { return (norm_bits_of(tensor) & bit) != 0u; }
 
-#define WEIGHTS(view, type)                                                                                            \
+// Weights of a norm, or the projection's biases.
+#define GIVEN(view, type)                                                                                              \
     BUFFER(ROPE_BINDING_Q_WEIGHTS, QWeights_##view, readonly, type, q_weights_##view)                                  \
     BUFFER(ROPE_BINDING_K_WEIGHTS, KWeights_##view, readonly, type, k_weights_##view)                                  \
-    type weights_##view(bool of_q, uint at) {                                                                          \
+    BUFFER(ROPE_BINDING_BIASES, Biases_##view, readonly, type, biases_##view)                                          \
+    type given_##view(bool biases, bool of_q, uint at) {                                                               \
         type words;                                                                                                    \
-        if (of_q) words = q_weights_##view[at];                                                           \
+        if (biases) words = biases_##view[at];                                                                         \
+        else if (of_q) words = q_weights_##view[at];                                                                   \
         else words = k_weights_##view[at];                                                                             \
         return words;                                                                                                  \
     }
-WEIGHTS(vector, uvec4)
-WEIGHTS(two, uvec2)
-WEIGHTS(word, uint)
+GIVEN(vector, uvec4)
+GIVEN(two, uvec2)
+GIVEN(word, uint)
 
 const bool kHoldsWeights = (kQWeightElement | kKWeightElement) != 0u && !kQuantizes;
 const uint kWeightHeads = (kQ_weight_head | kK_weight_head) != 0u ? kHeadsPerThread : 1u;
@@ -40,19 +42,23 @@ const uint kOneKind = kKWeightElement == 0u ? kQWeightElement : kQWeightElement 
 const uint kWeightElement = kQWeightElement == kKWeightElement ? kQWeightElement : kOneKind;
 uint element_of_weights(uint tensor) { return kWeightElement != 0u ? kWeightElement : weight_element(tensor); }
 
-// Returns the four weights from element `at` on: four words, or two of 16-bit elements. Only words that have some of
-// these weights are read.
-uvec4 weight_words(bool of_q, bool floats, uint at) {
-    if (kWeightsByFour) {
-        if (floats) return weights_vector(of_q, at / 4u);
-        return uvec4(weights_two(of_q, at / 4u), 0u, 0u);
+// Returns the four numbers from element `at` on: four words, or two of 16-bit elements. Only words that have some of
+// these numbers are read.
+uvec4 given_words(bool biases, bool of_q, bool by_four, bool floats, uint at) {
+    if (by_four) {
+        if (floats) return given_vector(biases, of_q, at / 4u);
+        return uvec4(given_two(biases, of_q, at / 4u), 0u, 0u);
     }
     uint first = floats ? at : at / 2u;
     uint last = first + (floats ? 3u : 1u + at % 2u);
     uvec4 words = uvec4(0u);
-    for (uint i = 0u; i < (floats ? 4u : 3u); ++i) words[i] = weights_word(of_q, min(first + i, last));
+    for (uint i = 0u; i < (floats ? 4u : 3u); ++i) words[i] = given_word(biases, of_q, min(first + i, last));
     bool odd = !floats && at % 2u != 0u;
     return odd ? words >> 16 | words.yzww << 16 : words;
+}
+// `element` is 1 more than the number of an element.
+vec4 widened(uvec4 words, uint element) {
+    return uintBitsToFloat(element == 1u + ROPE_F32 ? words : widen_run(words.xy, element - 1u));
 }
 
 // Loads the weights of quad `place` among the quads that the norm takes.
@@ -60,7 +66,8 @@ uvec4 load_weights(WorkItem item, uint h, uint place) {
     uint begin = choose(is_q(item.tensor), push.weights_at_0, push.weights_at_1);
     uint at = begin + token_index(item.token) * weight_token_of(item.tensor) +
               head_number(item, h) * weight_head_of(item.tensor) + place * 4u;
-    return weight_words(is_q(item.tensor), element_of_weights(item.tensor) == 1u + ROPE_F32, at);
+    bool floats = element_of_weights(item.tensor) == 1u + ROPE_F32;
+    return given_words(false, is_q(item.tensor), kWeightsByFour, floats, at);
 }
 
 bool has_weights(uint tensor) { return weight_element(tensor) != 0u || has_norm_bit(tensor, ROPE_NORM_GIVEN); }
@@ -79,10 +86,9 @@ vec4 norm_biases_of(WorkItem item, uint h, uint quads, uint place) {
 // Returns the weights of quad `place` of the `quads` that a norm takes. Weights of a buffer may have been loaded before.
 vec4 weights_of(WorkItem item, uint h, uint half_quad, uint quads, uint place) {
     if (weight_element(item.tensor) == 0u) return parameters[weights_at(item, h, quads) + place];
-    uint element = element_of_weights(item.tensor);
     uvec4 words = held_weights[kHoldsWeights ? held_at(h, half_quad) : 0u];
     if (!kHoldsWeights) words = load_weights(item, h, place);
-    return uintBitsToFloat(element == 1u + ROPE_F32 ? words : widen_run(words.xy, element - 1u));
+    return widened(words, element_of_weights(item.tensor));
 }
 
 #endif

@@ -50,18 +50,15 @@ inline uint floatBitsToUint(Rounded number) {
     std::memcpy(&bits, &number, sizeof bits);
     return bits;
 }
-inline Rounded negative_or_zero(Rounded number) {
-    return uintBitsToFloat(choose(floatBitsToUint(number) >> 31 != 0, floatBitsToUint(number), 0));
-}
 // Returns the bits of a float16 from those of 2^112 times it. If the float16 is a denormal, its 1 is taken off.
 inline uint shrunk_bits(uint bits) {
     const Rounded number = uintBitsToFloat(bits) * Rounded{0x1p-112f};
-    return floatBitsToUint(number + negative_or_zero(number - Rounded{0x1p-14f}));
+    const Rounded lacking = number - Rounded{0x1p-14f};
+    return floatBitsToUint(floatBitsToUint(lacking) >> 31 != 0 ? number + lacking : number);
 }
 } // namespace rope
 #define ROPE_BITS uint
 #define ROPE_VALUES Rounded
 #define ROPE_PRECISE
-#define ROPE_LESS(a, b) ((a) < (b))
-#define ROPE_SELECT(which, yes, no) choose(which, yes, no)
+#define ROPE_WHERE_LESS(a, b, yes, no) choose((a) < (b), yes, no)
 #endif

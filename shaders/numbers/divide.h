@@ -6,43 +6,32 @@
 #include "angle.h"
 #include "dialect.h"
 
-// A long number has five words, the highest first.
+// A long number has five words, the highest first. They are no array: a driver loses words that an index finds.
 struct RopeLong {
-    uvec4 high;
-    uint low;
+    uint a, b, c, d, e;
 };
 
-// Returns a * 2^count, for counts from 0 to 31.
-ROPE_FUNCTION RopeLong shifted_up(RopeLong a, uint count) {
+// Returns n * 2^count, for counts from 0 to 31.
+ROPE_FUNCTION RopeLong shifted_up(RopeLong n, uint count) {
     uint rest = 31u - count;
-    RopeLong b;
-    b.high.x = (a.high.x << count) | ((a.high.y >> 1) >> rest);
-    b.high.y = (a.high.y << count) | ((a.high.z >> 1) >> rest);
-    b.high.z = (a.high.z << count) | ((a.high.w >> 1) >> rest);
-    b.high.w = (a.high.w << count) | ((a.low >> 1) >> rest);
-    b.low = a.low << count;
-    return b;
+    RopeLong up = {(n.a << count) | ((n.b >> 1) >> rest), (n.b << count) | ((n.c >> 1) >> rest),
+                   (n.c << count) | ((n.d >> 1) >> rest), (n.d << count) | ((n.e >> 1) >> rest), n.e << count};
+    return up;
 }
 
-// Returns a * 2^-count, cut off.
-ROPE_FUNCTION RopeLong shifted_down(RopeLong a, uint count) {
-    RopeLong b = a;
-    for (uint i = 0u; i < 5u; ++i) { // whole words
-        bool past = count >= 32u * (i + 1u);
-        b.low = choose(past, b.high.w, b.low);
-        b.high.w = choose(past, b.high.z, b.high.w);
-        b.high.z = choose(past, b.high.y, b.high.z);
-        b.high.y = choose(past, b.high.x, b.high.y);
-        b.high.x = choose(past, 0u, b.high.x);
+// Returns n * 2^-count, cut off.
+ROPE_FUNCTION RopeLong shifted_down(RopeLong n, uint count) {
+    RopeLong whole = n;
+    for (uint i = 0u; i < 5u; ++i) {
+        RopeLong next = {0u, whole.a, whole.b, whole.c, whole.d};
+        if (count >= 32u * (i + 1u)) whole = next;
     }
     uint rest = count & 31u;
     uint left = 31u - rest;
-    b.low = (b.low >> rest) | ((b.high.w << 1) << left);
-    b.high.w = (b.high.w >> rest) | ((b.high.z << 1) << left);
-    b.high.z = (b.high.z >> rest) | ((b.high.y << 1) << left);
-    b.high.y = (b.high.y >> rest) | ((b.high.x << 1) << left);
-    b.high.x = b.high.x >> rest;
-    return b;
+    RopeLong down = {whole.a >> rest, (whole.b >> rest) | ((whole.a << 1) << left),
+                     (whole.c >> rest) | ((whole.b << 1) << left), (whole.d >> rest) | ((whole.c << 1) << left),
+                     (whole.e >> rest) | ((whole.d << 1) << left)};
+    return down;
 }
 
 // Digits of eight bits enter the remainder above, and those of the quotient enter below. The divisor is at most 2^24.
@@ -50,83 +39,78 @@ ROPE_FUNCTION RopeLong quotient_of(RopeLong dividend, uint divisor, ROPE_OUT(uin
     RopeLong quotient = dividend;
     uint rest = 0u;
     for (uint i = 0u; i < 20u; ++i) {
-        rest = (rest << 8) | (quotient.high.x >> 24);
+        rest = (rest << 8) | (quotient.a >> 24);
         uint digit = rest / divisor;
         rest -= digit * divisor;
         quotient = shifted_up(quotient, 8u);
-        quotient.low |= digit;
+        quotient.e |= digit;
     }
     remainder = rest;
     return quotient;
 }
 
-// Splits the magnitude of a float32 that is neither 0, infinite nor NaN into the mantissa, 2^23 and more, and
-// 2^exponent.
-ROPE_FUNCTION uint mantissa_of(uint bits, ROPE_OUT(int) exponent) {
-    uint field = (bits >> 23) & 0xFFu;
-    uint mantissa = (bits & 0x7FFFFFu) | choose(field != 0u, 0x800000u, 0u);
-    uint left = uint(23 - highest_bit(mantissa | 1u));
-    exponent = max(int(field), 1) - 150 - int(left);
-    return mantissa << left;
+// x is significand * 2^(exponent - 23). The significand's highest bit is bit 23, and x is finite and above 0.
+struct RopeParts {
+    uint significand;
+    int exponent;
+};
+
+ROPE_FUNCTION RopeParts parts_of(uint bits) {
+    RopeParts parts;
+    parts.significand = (bits & 0x7FFFFFu) | 0x800000u;
+    parts.exponent = int(bits >> 23) - 127;
+    if (bits < 0x800000u) {
+        int up = 23 - highest_bit(bits);
+        parts.significand = bits << uint(up);
+        parts.exponent = -126 - up;
+    }
+    return parts;
 }
 
 // Divides turns. Returns false if the quotient is 2^28 turns or more. A dividend that fills its words makes the long
 // quotient 2^135 or more, and less than 2^137.
-ROPE_FUNCTION bool divide_turns(uvec4 turns, uint mantissa, int exponent, ROPE_OUT(uvec4) quotient) {
-    RopeLong n;
-    n.high = turns;
-    n.low = 0u;
+ROPE_FUNCTION bool divide_turns(uvec4 turns, RopeParts divisor, ROPE_OUT(uvec4) quotient) {
+    RopeLong n = {turns.x, turns.y, turns.z, turns.w, 0u};
     uint left = 0u;
     for (uint i = 0u; i < 3u; ++i) {
-        if (n.high.x != 0u) continue;
-        n.high.x = n.high.y;
-        n.high.y = n.high.z;
-        n.high.z = n.high.w;
-        n.high.w = 0u;
+        if (n.a != 0u) continue;
+        RopeLong next = {n.b, n.c, n.d, 0u, 0u};
+        n = next;
         left += 32u;
     }
     quotient = turns;
-    if (n.high.x == 0u) return true;
-    uint rest = uint(31 - highest_bit(n.high.x));
-    int places = 31 + int(left + rest) + exponent; // that are cut off, but for the one that rounds
+    if (n.a == 0u) return true;
+    uint rest = uint(31 - highest_bit(n.a));
+    int places = 8 + int(left + rest) + divisor.exponent; // that are cut off, but for the one that rounds
     uint remainder;
-    n = quotient_of(shifted_up(n, rest), mantissa, remainder);
+    n = quotient_of(shifted_up(n, rest), divisor.significand, remainder);
     if (places < 11) return false;
     n = shifted_down(n, uint(places));
-    n.low += 1u; // the half
-    uint carry = uint(n.low == 0u);
-    n.high.w += carry;
-    carry &= uint(n.high.w == 0u);
-    n.high.z += carry;
-    carry &= uint(n.high.z == 0u);
-    n.high.y += carry;
+    n.e += 1u; // the half
+    uint carry = uint(n.e == 0u);
+    carry = add_carrying(n.d, carry);
+    carry = add_carrying(n.c, carry);
+    n.b += carry;
     n = shifted_down(n, 1u);
-    quotient.x = n.high.y;
-    quotient.y = n.high.z;
-    quotient.z = n.high.w;
-    quotient.w = n.low;
+    uvec4 words = {n.b, n.c, n.d, n.e};
+    quotient = words;
     return quotient.x < 0x10000000u;
 }
 
 // Gives the bits of the nearest float32, or of the even one. Returns false if the quotient is 2^96 or more, because a
 // position might make an infinity of it. `bits` is a finite float32 of 0 or more.
-ROPE_FUNCTION bool divide_radians(uint bits, uint mantissa, int exponent, ROPE_OUT(uint) quotient) {
+ROPE_FUNCTION bool divide_radians(uint bits, RopeParts divisor, ROPE_OUT(uint) quotient) {
     quotient = bits;
     if (bits == 0u) return true;
-    int places;
-    RopeLong n;
-    n.high.x = mantissa_of(bits, places) << 8;
-    n.high.y = 0u;
-    n.high.z = 0u;
-    n.high.w = 0u;
-    n.low = 0u;
+    RopeParts dividend = parts_of(bits);
+    RopeLong n = {dividend.significand << 8, 0u, 0u, 0u, 0u};
     uint below; // not 0 where bits follow: a quotient without a remainder has 24 bits at most
-    n = shifted_up(quotient_of(n, mantissa, below), 23u);
-    uint once = uint(int(n.high.x) >= 0);
-    uint value = (n.high.x << once) | ((n.high.y >> 31) & once);
-    int biased = places - exponent + 127 - int(once); // the value, 2^31 or more, is of the binade 2^(biased - 127)
-    uint cut = uint(max(1 - biased, 0));
-    cut = choose(cut > 31u, 31u, cut); // a denormal, of fewer bits
+    n = shifted_up(quotient_of(n, divisor.significand, below), 23u);
+    uint once = uint(int(n.a) >= 0);
+    uint value = (n.a << once) | ((n.b >> 31) & once);
+    // The value, 2^31 or more, is of the binade 2^(biased - 127). A denormal has fewer bits.
+    int biased = dividend.exponent - divisor.exponent + 127 - int(once);
+    uint cut = min(uint(max(1 - biased, 0)), 31u);
     below |= (value << 1) << (31u - cut);
     value = round_off(value >> cut, below);
     quotient = uint(max(biased, 1) - 1) * 0x800000u + value;
@@ -144,31 +128,24 @@ ROPE_FUNCTION uvec4 divided_frequency(uvec4 frequency, uint factor, bool compati
     uint sign = choose(zero, 0u, (frequency.x ^ factor) & 0x80000000u);
     uvec4 words = frequency;
     words.x &= 0x0FFFFFFFu;
+    uvec4 none = {0u, 0u, 0u, 0u};
     if (size >= 0x7F800000u) {
-        words.x = 0u;
-        words.y = 0u;
-        words.z = 0u;
-        words.w = 0u;
+        words = none;
     } else {
-        int exponent;
-        uint mantissa = mantissa_of(max(size, 1u), exponent);
+        RopeParts divisor = parts_of(max(size, 1u));
         if (compatible) {
             right = right && frequency.y < 0x7F800000u;
             uint bits;
-            right = divide_radians(words.y, mantissa, exponent, bits) && right;
+            right = divide_radians(words.y, divisor, bits) && right;
             words.y = bits;
         } else {
             uvec4 turns;
-            right = divide_turns(words, mantissa, exponent, turns) && right;
+            right = divide_turns(words, divisor, turns) && right;
             words = turns;
         }
     }
     words.x |= sign | mark;
-    uint kept = choose(right, 0xFFFFFFFFu, 0u);
-    words.x &= kept;
-    words.y &= kept;
-    words.z &= kept;
-    words.w &= kept;
+    if (!right) words = none;
     return words;
 }
 

@@ -1,16 +1,10 @@
 // This file converts 16-bit floats to and from the bits of a float32. Every 16-bit number goes there and back
 // unchanged, and a NaN becomes some NaN. The same text serves GLSL and C++ (in namespace rope), one element or a
-// vector. ROPE_BITS is uint or a vector of it, and ROPE_VALUES is float or a vector of it. ROPE_LESS and ROPE_SELECT
-// compare and choose each component by itself.
+// vector. ROPE_BITS, ROPE_VALUES and ROPE_WHERE_LESS are as in pair.h.
 #ifndef ROPE_ELEMENT_H
 #define ROPE_ELEMENT_H
 
 #include "dialect.h"
-
-// This is a select: masks and logic would be five operations on a driver that does not optimize them.
-ROPE_FUNCTION ROPE_BITS where_less(ROPE_BITS a, ROPE_BITS b, ROPE_BITS yes, ROPE_BITS no) {
-    return ROPE_SELECT(ROPE_LESS(a, b), yes, no);
-}
 
 ROPE_FUNCTION ROPE_BITS widen_f16(ROPE_BITS bits) {
     return shrunk_bits(((bits & 0x7FFFu) << 13) + 0x70000000u) | ((bits << 16) & 0x80000000u);
@@ -24,13 +18,14 @@ ROPE_FUNCTION ROPE_BITS narrow_f16(ROPE_BITS bits) {
     ROPE_BITS grid = max(size & 0x7F800000u, ROPE_BITS(0x38800000u)) + 0x06800000u; // 2^13 times the binade, or 2^-14
     ROPE_PRECISE ROPE_VALUES raised = uintBitsToFloat(size) + uintBitsToFloat(grid);
     ROPE_BITS half_bits = floatBitsToUint(raised) - grid + ((grid - 0x3F000000u) >> 13);
-    return where_less(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7E00u), half_bits) | ((bits >> 16) & 0x8000u);
+    return ROPE_WHERE_LESS(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7E00u), half_bits) | ((bits >> 16) & 0x8000u);
 }
 
 // Leaves the bfloat16 in the high half. The low half is for the caller to cut off.
 ROPE_FUNCTION ROPE_BITS high_narrowed_bf16(ROPE_BITS bits) {
     ROPE_BITS rounded = bits + 0x7FFFu + ((bits >> 16) & 1u);
-    return where_less(ROPE_BITS(0x7F800000u), bits & 0x7FFFFFFFu, bits | 0x400000u, rounded);
+    ROPE_BITS size = bits & 0x7FFFFFFFu;
+    return ROPE_WHERE_LESS(ROPE_BITS(0x7F800000u), size, bits | 0x400000u, rounded);
 }
 
 ROPE_FUNCTION ROPE_BITS widen(ROPE_BITS bits, uint element) {

@@ -18,7 +18,7 @@ ROPE_FUNCTION ROPE_BITS narrow_f8(ROPE_BITS bits, uint mantissa) {
     ROPE_BITS grid = max(size & 0x7F800000u, ROPE_BITS(least)) + up;
     ROPE_PRECISE ROPE_VALUES raised = uintBitsToFloat(size) + uintBitsToFloat(grid);
     ROPE_BITS code = floatBitsToUint(raised) - grid + ((grid - (least + up)) >> (23u - mantissa));
-    return where_less(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7Fu), code | ((bits >> 24) & 0x80u));
+    return ROPE_WHERE_LESS(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7Fu), code | ((bits >> 24) & 0x80u));
 }
 
 // The upper half of a float16 is an e5m2. An e4m3 one place lower makes a float16 that is a 256th of it.
@@ -26,7 +26,7 @@ ROPE_FUNCTION ROPE_BITS widen_f8(ROPE_BITS bits, uint mantissa) {
     if (mantissa == 2u) return widen_f16(bits << 8);
     ROPE_BITS size = bits & 0x7Fu;
     ROPE_PRECISE ROPE_VALUES wide = uintBitsToFloat(widen_f16(size << 7)) * uintBitsToFloat(ROPE_BITS(0x43800000u));
-    return where_less(ROPE_BITS(0x7Eu), size, ROPE_BITS(0x7FC00000u), floatBitsToUint(wide)) |
+    return ROPE_WHERE_LESS(ROPE_BITS(0x7Eu), size, ROPE_BITS(0x7FC00000u), floatBitsToUint(wide)) |
            ((bits << 24) & 0x80000000u);
 }
 

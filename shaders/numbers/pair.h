@@ -1,7 +1,7 @@
 // This file rotates pairs by their cosines and sines, as float32 bits. The same text serves GLSL, for one pair or a
 // vector of pairs, and C++ (in namespace rope). ROPE_BITS is uint or a vector of it, ROPE_VALUES float or a vector of
-// it. ROPE_LESS and ROPE_SELECT compare and choose each component by itself. GLSL may include this file once for each
-// type.
+// it. ROPE_WHERE_LESS(a, b, yes, no) compares a and b, and chooses each component by itself. GLSL may include this file
+// once for each type.
 // To rotate pairs otherwise: change turn_pair, which GLSL, rope.glsl and the CPU share.
 #if !defined(__cplusplus) || !defined(ROPE_PAIR_H)
 #define ROPE_PAIR_H
@@ -52,8 +52,8 @@ ROPE_FUNCTION void turn_pair(ROPE_INOUT(ROPE_BITS) first, ROPE_INOUT(ROPE_BITS) 
         ROPE_BITS least = ROPE_BITS(0x29000000u);
         ROPE_BITS left_size = (floatBitsToUint(left_lead) + 0x00800000u) & 0x7FFFFFFFu;
         ROPE_BITS right_size = (floatBitsToUint(right_lead) + 0x00800000u) & 0x7FFFFFFFu;
-        first = ROPE_SELECT(ROPE_LESS(left_size, least), first, floatBitsToUint(left));
-        second = ROPE_SELECT(ROPE_LESS(right_size, least), second, floatBitsToUint(right));
+        first = ROPE_WHERE_LESS(left_size, least, first, floatBitsToUint(left));
+        second = ROPE_WHERE_LESS(right_size, least, second, floatBitsToUint(right));
     }
 }
 

@@ -4,25 +4,9 @@
 #ifndef ROPE_RECIPROCAL_H
 #define ROPE_RECIPROCAL_H
 
+#include "divide.h"
+
 #include "dialect.h"
-
-// x is significand * 2^(exponent - 23). The significand's highest bit is bit 23, and x is finite and above 0.
-struct RopeParts {
-    uint significand;
-    int exponent;
-};
-
-ROPE_FUNCTION RopeParts parts_of(uint bits) {
-    RopeParts parts;
-    parts.significand = (bits & 0x7FFFFFu) | 0x800000u;
-    parts.exponent = int(bits >> 23) - 127;
-    if (bits < 0x800000u) {
-        int up = 23 - highest_bit(bits);
-        parts.significand = bits << uint(up);
-        parts.exponent = -126 - up;
-    }
-    return parts;
-}
 
 // Returns true if root^2 * m - 2^73 is negative. Its magnitude is below 2^63.
 ROPE_FUNCTION bool is_below_root(uint root, uint m) {
@@ -61,11 +45,7 @@ ROPE_FUNCTION uint reciprocal_bits(uint bits) {
     uint quotient = (y + 64u) >> 7;                    // of 2^47
     int rest = 2 * int(0u - quotient * x.significand); // twice the remainder
     int most = int(x.significand);
-    if (rest > most) {
-        quotient += 1u;
-    } else if (rest < -most) {
-        quotient -= 1u;
-    }
+    quotient += uint(rest > most ? 1 : rest < -most ? -1 : 0);
     return (uint(126 - x.exponent) << 23) + (quotient - 0x800000u);
 }
 

@@ -100,8 +100,6 @@ void fillFusedWords(const PlanPass& pass, const PassPart& part, const RopePlace*
 void fillCountWords(const PlanPass& pass, const RopePush& tokens, uint32_t* push) {
     RopeFusedPush words = {};
     copyTokenWords(tokens, pass.count[kToken], &words);
-    words.tokens = tokens.tokens;
-    words.first_token = tokens.first_token;
     memcpy(push, &words, sizeof words);
 }
 

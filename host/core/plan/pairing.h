@@ -1,5 +1,5 @@
 // To add a pairing of a head's elements: RopePairing, and a row of kPairings. If its elements do not lie in chunks:
-// also shaders/numbers/index.h (places), shaders/quads.glsl (interleave, deinterleave), and pairElement in
+// also shaders/numbers/index.h (places), shaders/lane.glsl (interleave, deinterleave), and pairElement in
 // host/core/reference/rotation.cpp. ropePairPermutation (permutation.cpp) goes between half and interleaved alone.
 #pragma once
 

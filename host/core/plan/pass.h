@@ -154,16 +154,15 @@ template <typename Push> Push familyPush(const RopePush& shared) {
 // Gives a fused pass, or a count, the words of other families that tell where tokens stand. A part of these is
 // constants.
 inline void copyTokenWords(const RopePush& tokens, uint32_t plan_tokens, RopeFusedPush* push) {
+    const auto copy = [&](size_t from, size_t to, size_t words) {
+        memcpy(reinterpret_cast<char*>(push) + to, reinterpret_cast<const char*>(&tokens) + from, words * sizeof(uint));
+    };
+    copy(offsetof(RopePush, tokens), offsetof(RopeFusedPush, tokens), 6);
+    copy(offsetof(RopePush, position_axis), offsetof(RopeFusedPush, position_axis), 4);
+    static_assert(offsetof(RopePush, position_token) == offsetof(RopePush, tokens) + 6 * sizeof(uint) &&
+                  offsetof(RopePush, heads) == offsetof(RopePush, position_axis) + 4 * sizeof(uint));
     push->rows_offset = tokens.rows.offset;
-    push->sin_offset = tokens.sin_offset;
-    push->scale_mantissa = tokens.scale_mantissa;
-    push->scale_exponent = tokens.scale_exponent;
     push->plan_tokens = plan_tokens;
-    push->window_begin = tokens.window_begin;
-    push->window_end = tokens.window_end;
-    push->position_offset = tokens.position_offset;
-    push->position_batch = tokens.position_batch;
-    push->position_axis = tokens.position_axis;
 }
 inline void setTokenWords(const RopePush& tokens, uint32_t plan_tokens, RopeFusedPush* push, PlanPass* pass) {
     copyTokenWords(tokens, plan_tokens, push);

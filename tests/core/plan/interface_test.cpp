@@ -125,14 +125,16 @@ std::vector<const RopeShader*> shaders() {
 }
 
 // Byte offsets of the words, then of the places, that a family's struct has. The others are compared by their order.
-template <typename Push> std::vector<uint32_t> tokenOffsets() {
-    return {offsetof(Push, rows),           offsetof(Push, tokens),         offsetof(Push, first_token),
-            offsetof(Push, window_begin),   offsetof(Push, window_end),     offsetof(Push, position_offset),
-            offsetof(Push, position_batch), offsetof(Push, position_token), offsetof(Push, position_axis),
-            offsetof(Push, scale_mantissa), offsetof(Push, scale_exponent), offsetof(Push, sin_offset)};
+template <typename Push> std::vector<uint32_t> whereOffsets() {
+    return {offsetof(Push, tokens),        offsetof(Push, first_token),     offsetof(Push, window_begin),
+            offsetof(Push, window_end),    offsetof(Push, position_offset), offsetof(Push, position_batch),
+            offsetof(Push, position_axis), offsetof(Push, scale_mantissa),  offsetof(Push, scale_exponent),
+            offsetof(Push, sin_offset)};
 }
 template <typename Push> std::vector<uint32_t> tensorOffsets(const std::vector<uint32_t>& own) {
-    std::vector<uint32_t> all = tokenOffsets<Push>();
+    std::vector<uint32_t> all = whereOffsets<Push>();
+    all.insert(all.begin() + 6, offsetof(Push, position_token)); // behind position_batch
+    all.insert(all.begin(), offsetof(Push, rows));
     all.insert(all.end(), {offsetof(Push, heads), offsetof(Push, source), offsetof(Push, destination)});
     all.insert(all.end(), own.begin(), own.end());
     return all;
@@ -140,13 +142,10 @@ template <typename Push> std::vector<uint32_t> tensorOffsets(const std::vector<u
 // Shaders name each word of an array.
 std::vector<uint32_t> fusedOffsets() {
     using Push = rope::RopeFusedPush;
-    std::vector<uint32_t> all = {
-        offsetof(Push, rows_offset),     offsetof(Push, sin_offset),     offsetof(Push, scale_mantissa),
-        offsetof(Push, scale_exponent),  offsetof(Push, tokens),         offsetof(Push, first_token),
-        offsetof(Push, plan_tokens),     offsetof(Push, window_begin),   offsetof(Push, window_end),
-        offsetof(Push, position_offset), offsetof(Push, position_batch), offsetof(Push, position_axis),
-        offsetof(Push, count_at),        offsetof(Push, slot_map_at),    offsetof(Push, slot_map_batch),
-        offsetof(Push, table_pages),     offsetof(Push, slots)};
+    std::vector<uint32_t> all = whereOffsets<Push>();
+    all.insert(all.end(), {offsetof(Push, rows_offset), offsetof(Push, plan_tokens), offsetof(Push, count_at),
+                           offsetof(Push, slot_map_at), offsetof(Push, slot_map_batch), offsetof(Push, table_pages),
+                           offsetof(Push, slots)});
     const auto add = [&all](size_t at, size_t bytes) {
         for (size_t word = 0; word < bytes; word += sizeof(uint32_t)) all.push_back(static_cast<uint32_t>(at + word));
     };
@@ -163,11 +162,10 @@ std::vector<uint32_t> fusedOffsets() {
 std::vector<uint32_t> offsetsOf(const std::string& shader) {
     if (shader == "table") return tensorOffsets<rope::RopeTablePush>({offsetof(rope::RopeTablePush, row_copy)});
     if (shader == "selftest") return tensorOffsets<rope::RopeSelfTestPush>({offsetof(rope::RopeSelfTestPush, one)});
-    if (shader == "factors") return tensorOffsets<rope::RopeFactorsPush>({});
     using Rotate = rope::RopeRotatePush;
     using Relative = rope::RopeRelativePush;
     using Bias = rope::RopeBiasPush;
-    if (shader.find("rotate_") == 0 || shader.find("add_") == 0)
+    if (shader.find("rotate_") == 0 || shader.find("add_") == 0 || shader == "factors")
         return tensorOffsets<Rotate>({offsetof(Rotate, source_k), offsetof(Rotate, destination_k)});
     if (shader.find("fused") == 0 || shader == "count") return fusedOffsets();
     if (shader.find("relative_") == 0)
@@ -244,7 +242,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     EXPECT_LE(*fused.rbegin(), ROPE_CONSTANT_COUNT);
     std::set<uint32_t> additions;
     for (uint32_t id = 0; id <= ROPE_ID_FACTOR; ++id) additions.insert(id);
-    for (const uint32_t id : Ids{ROPE_ID_PAIRING_OUT, ROPE_ID_ROTARY_BEGIN, ROPE_ID_PASS_ELEMENTS}) additions.erase(id);
+    for (const uint32_t id : Ids{ROPE_ID_ROTARY_BEGIN, ROPE_ID_PASS_ELEMENTS}) additions.erase(id);
     EXPECT_EQ(parse(rope_shader_add_wide).spec_ids, additions);
 }
 

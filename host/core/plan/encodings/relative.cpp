@@ -1,6 +1,6 @@
 // This file plans relative vectors: ropePlanRelative.
 //
-// To change relative vectors: shaders/encodings/relative_keys.glsl (scores) and relative_values.glsl (output),
+// To change relative vectors: shaders/encodings/relative_keys.comp (scores) and relative_values.comp (output),
 // relative_resolve.cpp, this file, and host/core/reference/run_relative.cpp.
 #include "plan/element_formats.h"
 #include "plan/encodings/relative_resolve.h"

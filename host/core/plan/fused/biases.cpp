@@ -1,6 +1,6 @@
 // Two stages of fused passes: the projection's biases are added to elements as they are loaded, and a clip limits them.
 //
-// To change elements as they are loaded: shaders/fused/biases.glsl and clip.glsl, this file, and biases.h and clip.h of
+// To change elements as they are loaded: shaders/fused/biases.glsl, this file, and biases.h and clip.h of
 // host/core/reference/fused/.
 #include "plan/fused/biases.h"
 #include "plan/fused/record.h"

@@ -1,8 +1,8 @@
 // This file adds to an attention's output. A group stages a tile of its queries' weights through shared memory. Keys
 // behind either end share a row: one thread for each query and end sums their weights in the keys' order. The keys
 // between add their rows to the elements that the threads hold.
-#ifndef ROPE_RELATIVE_VALUES_GLSL
-#define ROPE_RELATIVE_VALUES_GLSL
+#version 450
+#extension GL_GOOGLE_include_directive : require
 #include "relative.glsl"
 
 layout(constant_id = ROPE_ID_TILE_QUADS) const uint kTileQuads = 1; // quads of keys that are staged together
@@ -18,14 +18,13 @@ shared float shared_ends[kChains]; // sums of the weights before, then of those 
 uvec4 held[kHeld]; // a thread's part of a tile's weights
 vec4 sums[kItems]; // and its elements
 
-bool is_whole(uint first_key) {
-    return !lies_by_words(ROPE_SOURCE_BY_WORDS) && push.keys - first_key >= kTileKeys;
-}
+bool is_whole(uint first_key) { return !lies_by_words(ROPE_SOURCE_BY_WORDS) && push.keys - first_key >= kTileKeys; }
 
 void load_weights(Query query, uint first_key) {
     for (uint i = 0u; i < kHeld; ++i) {
         uint quad = min(gl_LocalInvocationID.x + i * kLanes, kTileQuads - 1u);
-        held[i] = load_whole_quad(query.from + first_key + 4u * quad);
+        uint at = query.from + first_key + 4u * quad;
+        held[i] = kFloatsIn ? source_vector[at >> 2] : uvec4(source_two[at >> 2], 0u, 0u);
     }
 }
 
@@ -38,7 +37,7 @@ void stage_weights(Query query, uint first_key) {
     } else {
         for (uint quad = gl_LocalInvocationID.x; quad < kTileQuads; quad += kLanes) {
             uint key = min(first_key + 4u * quad, push.keys);
-            uvec4 words = load_quad(query.from + key, min(push.keys - key, 4u));
+            uvec4 words = load_source(query.from + key, min(push.keys - key, 4u));
             shared_weights[query.slot * kStride + quad] = values_of_quad(words);
         }
     }
@@ -51,27 +50,20 @@ vec4 weights_within(uint slot, uint quad, uint begin, uint end) {
     bvec4 within = lessThan(uvec4(4u * quad - begin) + uvec4(0u, 1u, 2u, 3u), uvec4(end - begin));
     return mix(vec4(0.0), staged_weights(slot, quad), within);
 }
-float with_weights(float total, vec4 weights) {
-    precise float sum = total + weights.x;
-    sum = sum + weights.y;
-    sum = sum + weights.z;
-    sum = sum + weights.w;
-    return sum;
-}
 
 // Adds the weights of a tile's keys from `begin` to before `end`, in their order. Each sum waits for the one before, so
 // no sum may wait for its weights too: they are loaded eight keys ahead. A sum is never -0, because it begins with 0.
 float with_keys(float sum, uint slot, uint begin, uint end) {
     uint quad = begin / 4u;
-    if (4u * quad != begin) sum = with_weights(sum, weights_within(slot, quad++, begin, end));
+    if (4u * quad != begin) sum = with_four(sum, weights_within(slot, quad++, begin, end));
     vec4 ahead[2] = two_quads(slot, quad);
     for (; 4u * quad + 16u <= end; quad += 4u) {
         vec4 next[2] = two_quads(slot, quad + 2u);
-        sum = with_weights(with_weights(sum, ahead[0]), ahead[1]);
+        sum = with_four(with_four(sum, ahead[0]), ahead[1]);
         ahead = two_quads(slot, quad + 4u);
-        sum = with_weights(with_weights(sum, next[0]), next[1]);
+        sum = with_four(with_four(sum, next[0]), next[1]);
     }
-    for (; 4u * quad < end; ++quad) sum = with_weights(sum, weights_within(slot, quad, begin, end));
+    for (; 4u * quad < end; ++quad) sum = with_four(sum, weights_within(slot, quad, begin, end));
     return sum;
 }
 
@@ -142,20 +134,6 @@ void add_middle(Query query, uint first_key) {
     for (; at < end; at += kTogether) add_rows(query, first_key, at, min(end - at, kTogether));
 }
 
-uvec4 load_output(uint at, uint count) {
-    uvec4 quad = uvec4(0u);
-    const uint halves = uint(!kFloatsOut);
-    if (count >= 4u && !lies_by_words(ROPE_DESTINATION_BY_WORDS)) {
-        if (kFloatsOut) quad = destination_vector[at >> 2];
-        else quad.xy = destination_two[at >> 2];
-    } else {
-        for (uint i = 0u; i < 4u >> halves; ++i) {
-            if (i < count >> halves) quad[i] = destination_word[(at >> halves) + i];
-        }
-    }
-    return quad;
-}
-
 void store_output(uint at, uvec4 quad, uint count) {
     const uint halves = uint(!kFloatsOut);
     if (count >= 4u && !lies_by_words(ROPE_DESTINATION_BY_WORDS)) {
@@ -173,7 +151,7 @@ void add_to_output(Query query) {
         uint element = element_of(query, i);
         if (element < kDim) {
             uint count = min(kDim - element, 4u);
-            uvec4 quad = load_output(query.to + element, count);
+            uvec4 quad = load_destination(query.to + element, count);
             vec4 before = uintBitsToFloat(kFloatsOut ? quad : widen_run(quad.xy, kElementOut));
             precise vec4 sum = before + sums[i];
             uvec4 bits = floatBitsToUint(sum);
@@ -207,5 +185,3 @@ void main() {
         add_row(query, shared_ends[end * kQueries + query.slot], choose(end == 0u, 0u, last_row()));
     add_to_output(query);
 }
-
-#endif

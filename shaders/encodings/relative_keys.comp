@@ -1,8 +1,8 @@
 // This file adds to scores. A group holds a tile of the scores of its queries. It stages the rows that the tile's keys
 // have, and its queries, through shared memory, and makes each product of a query and a row once. Then it adds them by
 // distance.
-#ifndef ROPE_RELATIVE_KEYS_GLSL
-#define ROPE_RELATIVE_KEYS_GLSL
+#version 450
+#extension GL_GOOGLE_include_directive : require
 #include "relative.glsl"
 
 layout(constant_id = ROPE_ID_TERM_SCALE) const uint kTermScale = 0x3F800000u;
@@ -63,7 +63,7 @@ void stage(Query query, RowRange rows, uint first_quad, uint quads) {
     for (uint quad = gl_LocalInvocationID.x; quad < quads; quad += kLanes) {
         uint element = 4u * (first_quad + quad);
         shared_queries[query.slot * kStride + quad] =
-            values_of_quad(load_quad(query.from + element, min(kDim - element, 4u)));
+            values_of_quad(load_source(query.from + element, min(kDim - element, 4u)));
     }
 }
 
@@ -109,11 +109,8 @@ float product_with(Query query, uint row) {
     for (uint element = 0u; element < kDim; element += 4u) {
         uint count = min(kDim - element, 4u);
         precise vec4 products =
-            values_of_quad(load_quad(query.from + element, count)) * row_quad(at + element, count);
-        sum = sum + products.x;
-        sum = sum + products.y;
-        sum = sum + products.z;
-        sum = sum + products.w;
+            values_of_quad(load_source(query.from + element, count)) * row_quad(at + element, count);
+        sum = with_four(sum, products);
     }
     if (kTermScale != 0x3F800000u) sum = sum * uintBitsToFloat(kTermScale);
     return sum;
@@ -197,5 +194,3 @@ void main() {
         if (query.is_there && !(whole && rows.fit)) add_words(query, rows, first_key, last_key);
     }
 }
-
-#endif
