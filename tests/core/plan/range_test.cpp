@@ -1,4 +1,5 @@
 // ropePlanRotateRange: its plans take every pipeline of any number of tokens in the range. No device needed.
+#include "plan/range.h"
 #include "support/llama.hpp"
 #include "support/pipelines.hpp"
 
@@ -222,6 +223,24 @@ TEST(PlanRotateRange, IsRefusedInWords) {
     EXPECT_EQ(ropePlanRotateRange(nullptr, 1, 2, nullptr, plans, &count), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropePlanRotateRange(&d, 1, 2, nullptr, nullptr, &count), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropePlanRotateRange(&d, 1, 2, nullptr, plans, nullptr), ROPE_ERROR_INVALID);
+}
+
+// Tables with a pair for each token take a pipeline for each number of tokens.
+TEST(PlanRotateRange, OfTooManyPipelinesIsRefusedInWords) {
+    const auto plan = [](const rope::TokenPlanner&, uint32_t tokens, RopePlan* made) {
+        RopeTableDescription d = {};
+        d.tokens = d.frequencies.count = tokens;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        return ropePlanTable(&d, nullptr, made);
+    };
+    RopePlan plans[ROPE_MAX_RANGE_PLANS];
+    uint32_t count = 0;
+    const rope::TokenPlanner planner = {"", nullptr, plan, 0, false};
+    EXPECT_EQ(rope::planRange(planner, 1, ROPE_MAX_RANGE_PLANS, plans, &count), ROPE_SUCCESS) << plans[0].reason.text;
+    EXPECT_EQ(count, ROPE_MAX_RANGE_PLANS);
+    EXPECT_EQ(rope::planRange(planner, 1, ROPE_MAX_RANGE_PLANS + 1, plans, &count), ROPE_ERROR_TOO_LARGE);
+    EXPECT_STREQ(plans[0].reason.text, "the tensors take more than 8 kinds of plans; ask for shorter ranges");
+    EXPECT_EQ(count, 0u);
 }
 
 } // namespace
