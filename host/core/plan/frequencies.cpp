@@ -42,9 +42,12 @@ uint32_t floatBits(double frequency) {
 void writePairWords(double frequency, RopeAngle angle, uint32_t words[4]) {
     const bool exact = angle == ROPE_ANGLE_EXACT;
     if (magnitudeBits(frequency) != 0) {
-        const Fixed turns = exact ? turnsOf(frequency) : Fixed{};
-        for (int i = 0; exact && i < 4; ++i) words[i] = turns.limbs[kFixedFractionLimbs - i];
-        if (!exact) words[1] = floatBits(frequency);
+        if (exact) {
+            const Fixed turns = turnsOf(frequency);
+            for (int i = 0; i < 4; ++i) words[i] = turns.limbs[kFixedFractionLimbs - i];
+        } else {
+            words[1] = floatBits(frequency);
+        }
         words[0] |= static_cast<uint32_t>(doubleBits(frequency) >> 63) << 31;
     }
     words[0] |= exact ? ROPE_MARK_EXACT : ROPE_MARK_COMPATIBLE;
