@@ -77,6 +77,7 @@ static inline Fixed fixedSubtract(const Fixed& a, const Fixed& b) {
 static inline Fixed fixedMultiply(const Fixed& a, const Fixed& b) {
     uint32_t product[2 * kFixedLimbs] = {};
     for (int i = 0; i < kFixedLimbs; ++i) {
+        if (a.limbs[i] == 0) continue; // a double has three limbs at most
         uint64_t carry = 0;
         for (int j = 0; j < kFixedLimbs; ++j) {
             carry += static_cast<uint64_t>(a.limbs[i]) * b.limbs[j] + product[i + j];
@@ -122,13 +123,10 @@ static inline Fixed fixedFromDouble(double value) {
     const int exponent = static_cast<int>(bits >> 52 & 0x7FF);
     const uint64_t fraction = bits & 0xFFFFFFFFFFFFF;
     const uint64_t mantissa = exponent == 0 ? fraction : fraction | 1ull << 52;
-    const int lowest = kFixedFractionBits - 1074 + (exponent == 0 ? 0 : exponent - 1);
-    Fixed result = {};
-    for (int i = 0; i < 53; ++i) {
-        const int bit = lowest + i;
-        if (bit >= 0 && (mantissa >> i & 1) != 0) result.limbs[bit / 32] |= 1u << (bit % 32);
-    }
-    return result;
+    Fixed whole = {};
+    whole.limbs[kFixedFractionLimbs] = static_cast<uint32_t>(mantissa);
+    whole.limbs[kFixedFractionLimbs + 1] = static_cast<uint32_t>(mantissa >> 32);
+    return fixedShift(whole, (exponent == 0 ? 1 : exponent) - 1075);
 }
 
 // The nearest double, or the even one of two equally near.

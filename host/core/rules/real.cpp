@@ -23,6 +23,24 @@ bool isBelow(const Fixed& a, const Fixed& b) {
     return a.limbs[i] < b.limbs[i];
 }
 
+// Returns the whole part of remainder / divisor, which is less than 2^32, and keeps what remains. The divisor is from
+// 1 to 2. Its first 32 bits, rounded up, give a quotient that is at most a few too small.
+uint32_t takeQuotient(const Fixed& divisor, Fixed* remainder) {
+    const uint32_t* top = remainder->limbs + kFixedFractionLimbs;
+    const uint64_t high = static_cast<uint64_t>(top[1]) << 63 | static_cast<uint64_t>(top[0]) << 31 | top[-1] >> 1;
+    uint64_t quotient = high / ((1ull << 31 | divisor.limbs[kFixedFractionLimbs - 1] >> 1) + 1);
+    Fixed product = {};
+    uint64_t carry = 0;
+    for (int i = 0; i < kFixedLimbs; ++i) {
+        carry += quotient * divisor.limbs[i];
+        product.limbs[i] = static_cast<uint32_t>(carry);
+        carry >>= 32;
+    }
+    *remainder = fixedSubtract(*remainder, product);
+    for (; !isBelow(*remainder, divisor); ++quotient) *remainder = fixedSubtract(*remainder, divisor);
+    return static_cast<uint32_t>(quotient);
+}
+
 // A whole number of less than 2^31.
 int toInteger(const Real& a) {
     const int magnitude = static_cast<int>(fixedShift(a.mantissa, a.exponent).limbs[kFixedFractionLimbs]);
@@ -77,12 +95,9 @@ Real Real::operator*(const Real& other) const {
 Real Real::operator/(const Real& other) const {
     Fixed quotient = {};
     Fixed remainder = mantissa;
-    for (int bit = kFixedFractionBits; bit >= 0; --bit) {
-        if (!isBelow(remainder, other.mantissa)) {
-            remainder = fixedSubtract(remainder, other.mantissa);
-            quotient.limbs[bit / 32] |= 1u << (bit % 32);
-        }
-        remainder = fixedAdd(remainder, remainder);
+    for (int limb = kFixedFractionLimbs; limb >= 0; --limb) {
+        quotient.limbs[limb] = takeQuotient(other.mantissa, &remainder);
+        remainder = fixedShift(remainder, 32);
     }
     return normalized(quotient, exponent - other.exponent, negative != other.negative);
 }
