@@ -103,7 +103,9 @@ bool Gpu::makeInstance(bool validate) {
 
 bool Gpu::suits(VkPhysicalDevice candidate, const std::string& name) {
     vkGetPhysicalDeviceProperties(candidate, &properties);
-    if (std::strstr(properties.deviceName, name.c_str()) == nullptr || properties.apiVersion < kVersion) return false;
+    const auto is_named = [&](const char* piece) { return std::strstr(properties.deviceName, piece) != nullptr; };
+    if (name == "other" ? is_named("llvmpipe") || is_named("SwiftShader") : !is_named(name.c_str())) return false;
+    if (properties.apiVersion < kVersion) return false;
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {};
     timeline.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
     VkPhysicalDeviceFeatures2 features = {};

@@ -71,11 +71,9 @@ constexpr Given kGiven[] = {
 class Tensors {
   public:
     explicit Tensors(const std::string& name) {
-        const json manifest = readManifest(paths::data("rotations/manifest.json"));
+        static const json manifest = readManifest(paths::data("rotations/manifest.json"));
         for (const json& one : manifest.at("cases"))
             if (one.at("name") == name) case_ = one;
-        std::ifstream in(paths::data("rotations/data.bin"), std::ios::binary);
-        data_.assign(std::istreambuf_iterator<char>(in), {});
     }
     bool has(const char* tensor) const { return case_.at("tensors").contains(tensor); }
     RopeElement element(const char* tensor) const {
@@ -91,7 +89,8 @@ class Tensors {
                      : type == "int64"   ? NpyArray::Type::i64
                                          : NpyArray::Type::u16;
         array.shape = entry.at("shape").get<std::vector<uint64_t>>();
-        const Bytes::const_iterator begin = data_.begin() + entry.at("offset").get<ptrdiff_t>();
+        static const Bytes all = readData();
+        const Bytes::const_iterator begin = all.begin() + entry.at("offset").get<ptrdiff_t>();
         array.data.assign(begin, begin + static_cast<ptrdiff_t>(array.count() * array.elementBytes()));
         return array;
     }
@@ -99,8 +98,11 @@ class Tensors {
     int64_t side() const { return case_.at("params").at("max_side"); }
 
   private:
+    static Bytes readData() {
+        std::ifstream in(paths::data("rotations/data.bin"), std::ios::binary);
+        return Bytes(std::istreambuf_iterator<char>(in), {});
+    }
     json case_;
-    Bytes data_;
 };
 
 void setTensor(const Given& given, const NpyArray& in, const NpyArray& out, int which, Case* c) {

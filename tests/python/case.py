@@ -3,6 +3,7 @@
 A test is run as TEST.py PROGRAM FOLDER [NAME...]: FOLDER has the package, and is empty where it is installed. Exit status 77:
 skipped."""
 import contextlib
+import functools
 import io
 import json
 import os
@@ -37,6 +38,12 @@ def write(config, path="config.json"):
 
 def same_bits(ours, theirs):
     return ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
+
+
+@functools.lru_cache(maxsize=None)
+def opened(name):
+    """A device that stays open, so that its pipelines are made once."""
+    return vkrope.Device(name)
 
 
 def devices():

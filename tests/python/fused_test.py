@@ -4,7 +4,7 @@ import os
 import struct
 import sys
 
-from case import LLAMA, WHOLE, Case, devices, main, needs, np, same_bits, vkrope
+from case import LLAMA, WHOLE, Case, devices, main, needs, np, opened, same_bits, vkrope
 from model import angles, narrow, random, rotate, sinusoids, widen
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "caches")
@@ -49,7 +49,7 @@ class Caches(Case):
     def test_have_ggmls_bytes(self):
         elements, made = read_blocks()
         x = elements.reshape(1, -1, 1, 128).copy()
-        for device in map(vkrope.Device, devices()):
+        for device in map(opened, devices()):
             for name, wanted in made.items():
                 kept = device.fused(None, k=x, cache=name).k
                 self.assertEqual(kept.data.tobytes(), wanted.tobytes(), (name, device.name))
@@ -86,7 +86,7 @@ class Caches(Case):
         bits = {}
         for name in devices():
             for form in FORMATS if WHOLE or name == "cpu" else ("q8_0", "f8_e4m3"):
-                got = vkrope.Device(name).fused(encoding, q, k, v, positions=7, cache=form, hadamard=True)
+                got = opened(name).fused(encoding, q, k, v, positions=7, cache=form, hadamard=True)
                 kept = bits.setdefault(form, got)
                 self.assertTrue(same_bits(got.q, kept.q), (name, form))
                 self.assertLess(np.abs(got.q - wanted[0]).max(), 1e-5)
@@ -99,7 +99,7 @@ class Caches(Case):
 
     def test_take_a_format_each_and_scales_of_float8(self):
         k, v = random((3, 2, 64), seed=4), random((3, 2, 64), seed=5)
-        for device in map(vkrope.Device, devices()):
+        for device in map(opened, devices()):
             got = device.fused(None, k=k, v=v, cache=("f8_e4m3", "q8_0"), k_scale=[0.5, 0.25])
             self.assertEqual((got.k.format, got.v.format), ("f8_e4m3", "q8_0"))
             self.assertEqual(got.k.scales.tolist(), [[0.5, 0.25]] * 3)
@@ -114,7 +114,7 @@ class Passes(Case):
         """The same bits from every device, near the model's."""
         first = None
         for name in devices():
-            got = vkrope.Device(name).fused(*arguments, **named)
+            got = opened(name).fused(*arguments, **named)
             first = first or got
             for ours, same, true in zip(got, first, wanted):
                 self.assertEqual(ours is None, true is None)
@@ -236,7 +236,7 @@ class Additions(Case):
     def test_are_sinusoids_or_rows_of_a_table(self):
         x, table = random((2, 5, 64)), random((9, 64), seed=2)
         for name in devices():
-            add = vkrope.Device(name).add
+            add = opened(name).add
             for order in ("interleaved", "halves"):
                 for first in (False, True):
                     got = add(x, 3, order=order, cosine_first=first, scale=8.0, base=50.0)
@@ -260,7 +260,7 @@ class QueryScales(Case):
         self.assertIsNone(ENCODING.query_scale)
         q, k = random((1, 6, 2, 64)), random((1, 6, 2, 64), seed=2)
         positions = np.array([0, 9, 10, 31, 32, 1000])
-        for device in map(vkrope.Device, devices()):
+        for device in map(opened, devices()):
             for beta, interval, offset in ((0.5, 10, 1), (0.1, 1, 0), (-0.25, 4096, 3)):
                 wanted = 1 + beta * np.log(1 + np.floor((positions + offset) / interval))
                 for encoding in (ENCODING, None):
@@ -282,7 +282,7 @@ class Biases(Case):
         rows, weights = random((7, 3), seed=4), random((32, 3), seed=5)
         clipped = np.moveaxis(rows[np.clip(-behind, -3, 3) + 3], -1, 0)
         t5 = np.moveaxis(weights[np.maximum(-behind, 0)], -1, 0)  # distances below 16 are their own buckets
-        for device in map(vkrope.Device, devices()):
+        for device in map(opened, devices()):
             alibi = device.bias("alibi", heads=3, queries=4, keys=6, first_query=2)
             self.assertTrue(np.array_equal(alibi, (slopes[:, None, None] * behind).astype(np.float32)))
             both = device.bias("alibi", heads=3, queries=4, keys=6, first_query=2, bidirectional=True, causal=True)

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from case import COMMAND, DEVICES, ENVIRONMENT, FOLDER, Case, main, np, run, same_bits, vkrope, write
+from case import COMMAND, DEVICES, ENVIRONMENT, FOLDER, Case, main, np, opened, run, same_bits, vkrope, write
 from gguf import gguf as gguf_of
 from model import LLAMA, angles, narrow, positions_of_axes, random, rotate, widen
 from vkrope import _arrays, _library, _structures
@@ -83,7 +83,7 @@ class Tables(Case):
         run("table", "--config", "config.json", "--positions", option, "--cos", "c.npy", "--sin", "s.npy", "--angle", angle,
             *(["--device", DEVICES[1]] if DEVICES[1:] else self.skipTest("no device to compare with")))
         for device in DEVICES:
-            cos, sin = vkrope.Device(device).table(vkrope.read(config), given, **wishes)
+            cos, sin = opened(device).table(vkrope.read(config), given, **wishes)
             self.assertTrue(same_bits(cos, np.load("c.npy")) and same_bits(sin, np.load("s.npy")), (device, config, wishes))
 
     def test_have_the_programs_bits(self):
@@ -122,7 +122,7 @@ class Rotations(Case):
             *options)
         for device in DEVICES:
             kept = x.copy()
-            ours = vkrope.Device(device).rotate(vkrope.read(config), x, positions, **wishes)
+            ours = opened(device).rotate(vkrope.read(config), x, positions, **wishes)
             self.assertTrue(same_bits(ours, np.load("o.npy")), (device, config, wishes))
             self.assertTrue(same_bits(x, kept))
 
@@ -151,7 +151,7 @@ class Rotations(Case):
         cos, sin = (rows[None] for rows in angles(np.arange(7, 13), frequencies, 1.25))
         wanted = rotate(widen(x), cos, sin, "interleaved", begin=40)
         for device in DEVICES:
-            got = vkrope.Device(device).rotate(encoding, x, 7)
+            got = opened(device).rotate(encoding, x, 7)
             self.assertLess(np.abs(got - wanted).max(), 1e-6, device)
             self.assertTrue(same_bits(got, vkrope.Device("cpu").rotate(encoding, x, 7)), device)
 

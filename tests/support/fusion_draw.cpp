@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 namespace fusion {
 namespace {
@@ -101,7 +102,10 @@ void drawFrequencies(sample::Random* random, Scene* scene) {
     RopeFrequencies& f = r.rotation.frequencies;
     f.sets = r.positions.kind != ROPE_POSITIONS_COUNTED && oneIn(4, random) ? 2 + random->below(2) : 1;
     for (uint32_t set = 0; set < f.sets; ++set) {
-        const std::vector<double> one = sample::frequencies(10000 * (set + 1), r.rotation.rotary_dim);
+        static std::map<std::pair<uint32_t, uint32_t>, std::vector<double>>
+            made; // tens of thousands of scenes are drawn
+        std::vector<double>& one = made[{set, r.rotation.rotary_dim}];
+        if (one.empty()) one = sample::frequencies(10000 * (set + 1), r.rotation.rotary_dim);
         scene->frequencies.insert(scene->frequencies.end(), one.begin(), one.end());
     }
     scene->frequencies[1] = -scene->frequencies[1];
@@ -178,8 +182,12 @@ void drawStages(sample::Random* random, Scene* scene) {
     if (r.rotation.operation == ROPE_OPERATION_FORWARD && oneIn(4, random)) d.clip = oneIn(2, random) ? 0.75f : 1e30f;
     d.q.no_rotation = d.k.no_rotation = random->below(5) == 0;
     if (!runs || r.q.heads == 0 || random->below(2) != 0) return;
-    scene->values.resize(9);
-    ropeMakeQueryScale(0.1, 9, scene->values.data(), nullptr);
+    static const std::vector<float> values = [] {
+        std::vector<float> made(9);
+        ropeMakeQueryScale(0.1, 9, made.data(), nullptr);
+        return made;
+    }();
+    scene->values = values;
     d.query_scale = {scene->values.data(), 9, 1 + random->below(700), random->below(2)};
 }
 

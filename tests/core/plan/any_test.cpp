@@ -145,8 +145,9 @@ TEST(Plan, OfAnyTableIsRefusedOrInsideItsSizes) {
             continue;
         }
         ++accepted;
-        const uint32_t count = std::min(ropeDispatchCount(&plan), 1000u);
+        const uint32_t count = ropeDispatchCount(&plan);
         for (uint32_t part = 0; part < count; ++part) {
+            if (count > 300 && part == 150) part = count - 50; // enough of the same
             RopeDispatch dispatch;
             ropeGetDispatch(&plan, part, &dispatch);
             rope::RopePush push; // the words that the families share

@@ -71,10 +71,15 @@ class SharedMemory {
     uint64_t bytes_ = 0;
 };
 
+// The constants alone decide it.
 uint64_t sharedBytes(const RopeDispatch& dispatch) {
+    static std::map<std::pair<const RopeShader*, std::vector<uint32_t>>, uint64_t> known;
+    const std::vector<uint32_t> constants(std::begin(dispatch.constants), std::end(dispatch.constants));
+    const auto found = known.find({dispatch.shader, constants});
+    if (found != known.end()) return found->second;
     std::vector<uint32_t> words(dispatch.shader->bytes / 4);
     words.resize(ropeSpecialize(&dispatch, words.data()) / 4);
-    return SharedMemory(words).bytes();
+    return known[{dispatch.shader, constants}] = SharedMemory(words).bytes();
 }
 
 uint32_t storageBuffers(const RopeDispatch& dispatch) {

@@ -18,6 +18,10 @@ for headers in vulkan vk_video; do
     if [ -d "$include/$headers" ]; then ln -s "$include/$headers" "$folder/include/$headers"; fi
 done
 
+# ccache knows what it has compiled by names that are the same in each run.
+launcher=$(command -v ccache || true)
+cd "$folder" || exit 1
+
 # build COMPILER PROJECT-FLAGS LINK-FLAGS: the library's files with the project's flags and its own, the rest with the
 # project's alone.
 build() {
@@ -25,27 +29,28 @@ build() {
     for file in rules/rules rules/members rules/geometric rules/yarn rules/real rules/refuse plan/axes \
         plan/frequencies; do
         # shellcheck disable=SC2086
-        "$1" -std=c++17 $2 "${own[@]}" -I"$folder/include" -I"$host/core" -I"$host/.." -I"$host/include" -c "$host/core/$file.cpp" -o "$folder/${file##*/}.o" || return 1
+        $launcher "$1" -std=c++17 $2 "${own[@]}" -Iinclude -I"$host/core" -I"$host/.." -I"$host/include" -c "$host/core/$file.cpp" -o "${file##*/}.o" || return 1
     done
     # shellcheck disable=SC2086
-    "$1" -std=c++17 $2 -I"$folder/include" -I"$host/include" "$here/same_doubles.cpp" "$folder"/*.o $3 -o "$folder/program"
+    $launcher "$1" -std=c++17 $2 -Iinclude -I"$host/include" -c "$here/same_doubles.cpp" -o same_doubles.o &&
+        "$1" ./*.o $3 -o program
 }
 
 # try COMPILER RUNNER-OR-EMPTY PROJECT-FLAGS LINK-FLAGS
 try() {
     local label="$1 $3"
-    if ! build "$1" "$3" "$4" >"$folder/output" 2>&1; then
+    if ! build "$1" "$3" "$4" >output 2>&1; then
         echo "$label: does not compile"
-        cat "$folder/output"
+        cat output
         failed=1
         return
     fi
     tried=$((tried + 1))
-    if $2 "$folder/program" >"$folder/output" && diff "$here/same_doubles.expected" "$folder/output" >"$folder/diff"; then
+    if $2 ./program >output && diff "$here/same_doubles.expected" output >diff; then
         echo "$label: the same doubles"
     else
         echo "$label: other doubles than tests/core/rules/same_doubles.expected"
-        cat "$folder/diff"
+        cat diff
         failed=1
     fi
 }
