@@ -36,7 +36,10 @@ def version():
 
 
 def commit():
-    asked = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
+    try:
+        asked = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
+    except OSError:
+        return "unknown"  # there is no git
     return asked.stdout.strip() if asked.returncode == 0 else "unknown"
 
 
