@@ -9,7 +9,7 @@ find_path(VKROPE_VOLK volk.c DOC "Where volk.h and volk.c are (Debian: libvulkan
 function(vkrope_engine_test name drivers target)
     set(lavapipe --device llvmpipe)
     set(SwiftShader --device SwiftShader)
-    set(another --device other) # the first one that is neither
+    set(other --device other) # the first one that is neither
     foreach(driver IN LISTS drivers)
         set(test ${name}On_${driver})
         if(VKROPE_VOLK)
@@ -87,7 +87,7 @@ add_test(NAME Header.StandsBesideVolkAndPrototypes
         ${VKROPE_VULKAN_INCLUDE} ${VKROPE_VOLK})
 set_tests_properties(Header.StandsBesideVolkAndPrototypes PROPERTIES SKIP_RETURN_CODE 77)
 
-set(VKROPE_ENGINE_DRIVERS lavapipe SwiftShader another)
+set(VKROPE_ENGINE_DRIVERS lavapipe SwiftShader other)
 vkrope_engine_test(Engine.Plain "${VKROPE_ENGINE_DRIVERS}" vkrope-engine-plain --validate)
 vkrope_engine_test(Engine.Rope "${VKROPE_ENGINE_DRIVERS}" vkrope-engine --validate)
 vkrope_engine_test(Raw.DispatchesAreAllThatAnEngineNeeds "${VKROPE_ENGINE_DRIVERS}" vkrope-raw --validate)

@@ -228,7 +228,7 @@ TEST_P(Bias, IsSplitIntoPartsOfTheSameBits) {
 
 // Values that name their buckets come out where the formula says, at every distance up to 2^20 on either side.
 TEST_P(Bias, OfT5TakesTheFormulasBucketAtEveryDistanceTo2To20) {
-    for (const Shape& s : share(std::vector<Shape>(std::begin(kShapes), std::end(kShapes)))) {
+    for (const Shape& s : kShapes) {
         RopeBiasDescription d = {};
         d.write_only = d.heads = d.queries = 1;
         d.keys = 2 * kFar + 1;

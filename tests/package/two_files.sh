@@ -7,6 +7,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "two files: $*" && exit 1; }
 
+python=$(command -v "$PYTHON") # where there is no git, the commit is unknown
+PATH= PYTHONPATH=$SOURCE/host/package "$python" -B -c 'import amalgamate; assert amalgamate.commit() == "unknown"' || fail "it needs git"
 "$CMAKE" --build "$BUILD" --target vkrope-amalgamation >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
 mkdir "$work/first" && cp "$BUILD"/amalgamation/* "$work/first"
 (cd / && umask 077 && PYTHONHASHSEED=7 TZ=Asia/Tokyo LC_ALL=C "$CMAKE" --build "$BUILD" --target vkrope-amalgamation >/dev/null)

@@ -17,7 +17,7 @@ def bench_stands_beside_kernels_of_the_same_bytes():
         sys.exit(77)
     copies = ["copy_1", "copy_2", "copy_4", "copy_8", "CopyBuffer"]
     for number, device in enumerate(found):
-        for clock, element in [("device", "f32" if number == 0 else "bf16,f32"), ("host", "f16")]:
+        for clock, element in [("device", "bf16,f32"), ("host", "f16")]:
             if clock == "host" and number > 0:
                 continue
             text, errors = run(*SMALL_BENCH, "--json", "--model", "vision-72,llama3-8b", "--source", "table", "--source",
@@ -42,12 +42,12 @@ def bench_stands_beside_kernels_of_the_same_bytes():
                 assert all(one["us"]["low"] > 0 for one in [row, *row["beside"]] if "us" in one), row
     for place, head in [("out-of-place", "best copy( +copy_[1248]){4} CopyBuffer +float32"),
                         ("in-place", "best copy( +copy_[1248]){4} CopyBuffer +negate +float32")]:
-        text = run(*SMALL_BENCH, "--element", "f16", "--place", place, "--device", found[-1])[0]
+        text = run(*SMALL_BENCH, "--element", "f16", "--place", place, "--device", found[0])[0]
         assert re.search(r"\n +1 +f16 +inline +(?:[0-9.]+|noise) ", text) and re.search(head + " +table +empty us\n", text), text
     for other, wanted in [("--table", "FillBuffer"), ("--fused", "unfused"), ("--encodings", "sum")]:
         only = ["--only", "kv_q8_0"] if other == "--fused" else []
-        assert wanted in run(*SMALL_BENCH, other, *only, "--device", found[-1])[0]
-    text = run("bench", "--encodings", "--tokens", "3", "--rounds", "1", "--json", "--device", found[-1])[0]
+        assert wanted in run(*SMALL_BENCH, other, *only, "--device", found[0])[0]
+    text = run("bench", "--encodings", "--tokens", "3", "--rounds", "1", "--json", "--device", found[0])[0]
     for row in json.loads(text)["rows"]:
         assert ("unfit" in row) == ("batch_8" in row["encoding"]), row
 
@@ -76,9 +76,9 @@ def bench_has_copies_beside_fused_passes_and_a_fill_beside_what_is_only_written(
     found = vulkan_devices()
     if not found:
         sys.exit(77)
-    sets = ["--rounds", "1", "--json", "--device", found[-1], "--working-set", 16]
-    rows = json.loads(run("bench", "--fused", "--only", "qkv", "--tokens", "33", *sets)[0])["rows"]
-    run("bench", "--fused", "--only", "shift", "--tokens", "33", *sets, status=2)  # whole pages of 16 alone
+    sets = ["--rounds", "1", "--json", "--device", found[0], "--working-set", 16]
+    rows = json.loads(run("bench", "--fused", "--tokens", "33", *sets)[0])["rows"]
+    assert not [row["fused"] for row in rows if row["fused"] == "shift"], rows  # whole pages of 16 alone
     for row in rows:
         names = [other["name"] for other in row["beside"] if other["name"] != "warm"]
         assert names == ["unfused", "copy_1", "copy_2", "copy_4", "copy_8", "CopyBuffer", "empty"] and "best_copy" in row, row
@@ -132,7 +132,7 @@ def bench_measures_only_what_is_named():
     assert fused and all("kv_q8_0" in row["fused"] for row in fused) and fused[0]["unfused_bytes"] > fused[0]["bytes"], fused
     if "LLVM 19" in run("devices")[0]:
         os.environ["LP_NATIVE_VECTOR_WIDTH"] = "512"  # without it LLVM may end the program (docs/portability.md)
-    latent = json.loads(run("bench", "--tokens", "33", "--rounds", "2", "--fused", "--only", "mla", "--json")[0])["rows"]
+    latent = json.loads(run("bench", "--tokens", "1", "--rounds", "2", "--fused", "--only", "mla", "--json")[0])["rows"]
     assert [row["fused"] for row in latent if row["bytes"] > 0] == ["mla_bf16", "mla_f8_e4m3"], latent
     rows = json.loads(run(*SMALL_BENCH, "--only", "out-of-place/f16", "--json")[0])["rows"]
     assert [(row["place"], row["element"]) for row in rows] == [("out-of-place", "f16")], rows

@@ -102,8 +102,8 @@ void drawFrequencies(sample::Random* random, Scene* scene) {
     RopeFrequencies& f = r.rotation.frequencies;
     f.sets = r.positions.kind != ROPE_POSITIONS_COUNTED && oneIn(4, random) ? 2 + random->below(2) : 1;
     for (uint32_t set = 0; set < f.sets; ++set) {
-        static std::map<std::pair<uint32_t, uint32_t>, std::vector<double>>
-            made; // tens of thousands of scenes are drawn
+        // Tens of thousands of scenes are drawn.
+        static std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> made;
         std::vector<double>& one = made[{set, r.rotation.rotary_dim}];
         if (one.empty()) one = sample::frequencies(10000 * (set + 1), r.rotation.rotary_dim);
         scene->frequencies.insert(scene->frequencies.end(), one.begin(), one.end());

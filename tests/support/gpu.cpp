@@ -162,14 +162,14 @@ void OnDevice::TearDown() {
     }
 }
 
-bool takes(const DeviceSetup& of, size_t number) {
+bool OnDevice::takes(size_t number) const {
     const auto of_cpu = [](const DeviceSetup& setup) {
         return setup.name == "lavapipe" || setup.name == "SwiftShader";
     };
-    if (combinations::whole() || !of_cpu(of)) return true;
+    if (combinations::whole() || !of_cpu(GetParam())) return true;
     size_t mine = 0, count = 0;
     for (const DeviceSetup& setup : deviceSetups()) {
-        if (setup.name == of.name) mine = count;
+        if (setup.name == GetParam().name) mine = count;
         count += of_cpu(setup);
     }
     return number % count == mine;

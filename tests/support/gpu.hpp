@@ -29,10 +29,6 @@ rope::DeviceOptions optionsOf(const DeviceSetup& setup);
 // Returns the opened device of a setup, which stays open for the whole run; empty with *error where there is none.
 rope::Device& open(const DeviceSetup& setup, std::string* error);
 
-// True if a device takes a case of a short run. Drivers of the CPU that are there together take the cases in turns,
-// because each compiles the same kernels for seconds. A GPU takes all.
-bool takes(const DeviceSetup& setup, size_t number);
-
 class OnDevice : public testing::TestWithParam<DeviceSetup> {
   protected:
     void SetUp() override;
@@ -41,7 +37,9 @@ class OnDevice : public testing::TestWithParam<DeviceSetup> {
     // The strength of a short run's combinations: three choices together, and two if another setup of the device has
     // had three.
     uint32_t strength() const { return GetParam().repeats_device ? 2 : 3; }
-    bool takes(size_t number) const { return gpu::takes(GetParam(), number); }
+    // True if this device takes a case of a short run. Drivers of the CPU that are there together take the cases in
+    // turns, because each compiles the same kernels for seconds. A GPU takes all.
+    bool takes(size_t number) const;
     template <typename T> std::vector<T> share(const std::vector<T>& all) const {
         std::vector<T> mine;
         for (size_t i = 0; i < all.size(); ++i) {

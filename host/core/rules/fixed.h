@@ -117,16 +117,24 @@ static inline Fixed fixedShift(const Fixed& a, int bits) {
     return shifted;
 }
 
-// |value|, which must be less than 2^64; exact save for bits below 2^-320.
-static inline Fixed fixedFromDouble(double value) {
+// |value| is this whole number times 2^*exponent.
+static inline Fixed fixedMantissa(double value, int* exponent) {
     const uint64_t bits = doubleBits(value);
-    const int exponent = static_cast<int>(bits >> 52 & 0x7FF);
+    const int field = static_cast<int>(bits >> 52 & 0x7FF);
     const uint64_t fraction = bits & 0xFFFFFFFFFFFFF;
-    const uint64_t mantissa = exponent == 0 ? fraction : fraction | 1ull << 52;
+    const uint64_t mantissa = field == 0 ? fraction : fraction | 1ull << 52;
     Fixed whole = {};
     whole.limbs[kFixedFractionLimbs] = static_cast<uint32_t>(mantissa);
     whole.limbs[kFixedFractionLimbs + 1] = static_cast<uint32_t>(mantissa >> 32);
-    return fixedShift(whole, (exponent == 0 ? 1 : exponent) - 1075);
+    *exponent = (field == 0 ? 1 : field) - 1075;
+    return whole;
+}
+
+// |value|, which must be less than 2^64; exact save for bits below 2^-320.
+static inline Fixed fixedFromDouble(double value) {
+    int exponent;
+    const Fixed whole = fixedMantissa(value, &exponent);
+    return fixedShift(whole, exponent);
 }
 
 // The nearest double, or the even one of two equally near.

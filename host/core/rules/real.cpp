@@ -28,17 +28,12 @@ bool isBelow(const Fixed& a, const Fixed& b) {
 uint32_t takeQuotient(const Fixed& divisor, Fixed* remainder) {
     const uint32_t* top = remainder->limbs + kFixedFractionLimbs;
     const uint64_t high = static_cast<uint64_t>(top[1]) << 63 | static_cast<uint64_t>(top[0]) << 31 | top[-1] >> 1;
-    uint64_t quotient = high / ((1ull << 31 | divisor.limbs[kFixedFractionLimbs - 1] >> 1) + 1);
-    Fixed product = {};
-    uint64_t carry = 0;
-    for (int i = 0; i < kFixedLimbs; ++i) {
-        carry += quotient * divisor.limbs[i];
-        product.limbs[i] = static_cast<uint32_t>(carry);
-        carry >>= 32;
-    }
-    *remainder = fixedSubtract(*remainder, product);
-    for (; !isBelow(*remainder, divisor); ++quotient) *remainder = fixedSubtract(*remainder, divisor);
-    return static_cast<uint32_t>(quotient);
+    Fixed quotient = {};
+    uint32_t* digit = quotient.limbs + kFixedFractionLimbs;
+    *digit = static_cast<uint32_t>(high / ((1ull << 31 | divisor.limbs[kFixedFractionLimbs - 1] >> 1) + 1));
+    *remainder = fixedSubtract(*remainder, fixedMultiply(quotient, divisor));
+    for (; !isBelow(*remainder, divisor); ++*digit) *remainder = fixedSubtract(*remainder, divisor);
+    return *digit;
 }
 
 // A whole number of less than 2^31.
@@ -52,14 +47,9 @@ Real logOf2() { return {kTwiceLogOf2, -1, false}; }
 } // namespace
 
 Real realFromDouble(double value) {
-    const uint64_t bits = doubleBits(value);
-    const int exponent = static_cast<int>(bits >> 52 & 0x7FF);
-    const uint64_t fraction = bits & 0xFFFFFFFFFFFFF;
-    const uint64_t whole = exponent == 0 ? fraction : fraction | 1ull << 52;
-    Fixed mantissa = {};
-    mantissa.limbs[kFixedFractionLimbs] = static_cast<uint32_t>(whole);
-    mantissa.limbs[kFixedFractionLimbs + 1] = static_cast<uint32_t>(whole >> 32);
-    return normalized(mantissa, (exponent == 0 ? 1 : exponent) - 1075, bits >> 63 != 0);
+    int exponent;
+    const Fixed whole = fixedMantissa(value, &exponent);
+    return normalized(whole, exponent, doubleBits(value) >> 63 != 0);
 }
 
 Real realFromInteger(uint32_t value) {
